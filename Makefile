@@ -1,0 +1,38 @@
+# make run and make test are all a newcomer needs; CONTRIBUTING.md tells about the rest.
+SHELL := bash
+VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
+FUZZTIME ?= 30s
+SETS ?= ../shared/eval
+
+.DEFAULT_GOAL := build
+.PHONY: run build test check golden fuzz bench attack eval clean
+
+run: build ## build, and serve the demonstration at 127.0.0.1:8088/mcp
+	bin/resq serve --pack store --state .state
+
+build: ## one static binary: bin/resq
+	CGO_ENABLED=0 go build -trimpath -ldflags "-s -w -X main.version=$(VERSION)" -o bin/resq ./cmd/resq
+
+test: ## all tests, on SQLite, MySQL or MariaDB, and PostgreSQL
+	scripts/test.sh go test ./...
+
+check: ## what the continuous integration checks
+	.ci/run
+
+golden: ## rewrite the expected output of the tests from what the program does; read the diff
+	scripts/test.sh go test ./schema ./engine -update
+
+fuzz: ## every fuzz target for FUZZTIME
+	scripts/fuzz.sh $(FUZZTIME)
+
+bench: ## all benchmarks
+	scripts/test.sh go test -run '^$$' -bench . -benchmem ./...
+
+attack: ## the attack corpus and the non-interference tests alone
+	scripts/test.sh go test -count 1 -run 'Attack|Corpus|Interference' ./...
+
+eval: build ## question sets with known answers, from SETS
+	$(SETS)/eval.py --resq $(abspath bin/resq) $(EVALFLAGS)
+
+clean: ## what the build and the tests left behind; not a database that runs
+	rm -rf bin .state .cache

@@ -1,0 +1,337 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+	"unicode"
+
+	"go.yaml.in/yaml/v4"
+
+	"resq/access"
+	"resq/engine/policy"
+	"resq/schema/problem"
+	"resq/schema/query"
+	"resq/server"
+)
+
+// A config is what a configuration file says. The zero value is a server on the loopback interface for one
+// local principal.
+type config struct {
+	Listen     string
+	Catalog    []string // paths, already relative to the working directory
+	Packs      []string
+	Principal  string // who asks over stdio, and over HTTP when no principal has a key
+	Principals map[string]*policy.Principal
+	Keys       access.Keys
+	Hosts      []string
+	Origins    []string
+	Limits     query.Limits
+	MaxBytes   int
+	Timeout    time.Duration
+	State      string
+	Lang       string
+}
+
+// loadConfig reads a configuration file. The error is a problem.List of everything that is wrong with it, each
+// with file:line:column.
+func loadConfig(path string) (*config, error) {
+	raw, err := os.ReadFile(path)
+	if err != nil {
+		return nil, &problem.Problem{Code: problem.ConfigInvalid, Message: "the configuration file cannot be read: " + err.Error()}
+	}
+	return parseConfig(path, raw, os.LookupEnv)
+}
+
+func parseConfig(path string, raw []byte, env func(string) (string, bool)) (*config, error) {
+	c := &config{Limits: query.Defaults(), Principals: map[string]*policy.Principal{}}
+	r := &configReader{path: path, env: env}
+	var root yaml.Node
+	if err := yaml.Load(raw, &root); err != nil && len(bytes.TrimSpace(raw)) > 0 {
+		r.syntax(err)
+		return nil, r.problems.Err()
+	}
+	if len(root.Content) > 0 {
+		r.file(root.Content[0], c)
+	}
+	if c.Principal != "" && c.Principals[c.Principal] == nil && len(r.problems) == 0 {
+		r.tell(r.principalAt, problem.OneOf(c.Principal, r.names), "no principal %s is declared", problem.Quote(c.Principal))
+	}
+	if err := r.problems.Err(); err != nil {
+		return nil, err
+	}
+	return c, nil
+}
+
+// A configReader reads a YAML tree strictly and remembers every mistake.
+type configReader struct {
+	path        string
+	env         func(string) (string, bool)
+	problems    problem.List
+	names       []string // of principals
+	principalAt *yaml.Node
+}
+
+func (r *configReader) tell(n *yaml.Node, hint, format string, args ...any) {
+	r.problems = append(r.problems, &problem.Problem{
+		Code: problem.ConfigInvalid, At: fmt.Sprintf("%s:%d:%d", r.path, n.Line, n.Column),
+		Message: fmt.Sprintf(format, args...), Hint: hint,
+	})
+}
+
+func (r *configReader) syntax(err error) {
+	at := &yaml.Node{Line: 1, Column: 1}
+	text := "the file is not YAML"
+	var le *yaml.LoadError
+	if errors.As(err, &le) {
+		at = &yaml.Node{Line: max(le.Mark.Line, 1), Column: max(le.Mark.Column, 1)}
+		text = "YAML syntax: " + le.Message
+	}
+	r.tell(at, "", "%s", text)
+}
+
+func (r *configReader) file(n *yaml.Node, c *config) {
+	r.mapping(n, keys{
+		"listen":     func(n *yaml.Node) { c.Listen = r.text(n) },
+		"catalog":    func(n *yaml.Node) { c.Catalog = r.paths(n) },
+		"packs":      func(n *yaml.Node) { c.Packs = r.texts(n) },
+		"principal":  func(n *yaml.Node) { c.Principal, r.principalAt = r.text(n), n },
+		"principals": func(n *yaml.Node) { r.principals(n, c) },
+		"hosts":      func(n *yaml.Node) { c.Hosts = r.texts(n) },
+		"origins":    func(n *yaml.Node) { c.Origins = r.origins(n) },
+		"limits":     func(n *yaml.Node) { r.limits(n, &c.Limits) },
+		"maxBytes":   func(n *yaml.Node) { c.MaxBytes = int(r.count(n)) },
+		"timeout":    func(n *yaml.Node) { c.Timeout = r.duration(n) },
+		"state":      func(n *yaml.Node) { c.State = r.beside(r.text(n)) },
+		"lang":       func(n *yaml.Node) { c.Lang = r.oneOf(n, server.Languages()) },
+	})
+}
+
+// keys are the keys of a mapping, each with what reads its value.
+type keys map[string]func(*yaml.Node)
+
+// pairs walks a mapping, refusing keys that stand twice.
+func (r *configReader) pairs(n *yaml.Node, each func(key string, at, value *yaml.Node)) {
+	n = follow(n)
+	if n.Kind == yaml.ScalarNode && n.ShortTag() == "!!null" {
+		return
+	}
+	if n.Kind != yaml.MappingNode {
+		r.tell(n, "", "this must be a mapping of keys to values")
+		return
+	}
+	seen := map[string]bool{}
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		k := n.Content[i]
+		if k.Kind != yaml.ScalarNode {
+			r.tell(k, "", "a key must be one word")
+			continue
+		}
+		if seen[k.Value] {
+			r.tell(k, "keep one of them", "the key %s stands twice", problem.Quote(k.Value))
+			continue
+		}
+		seen[k.Value] = true
+		each(k.Value, k, n.Content[i+1])
+	}
+}
+
+func (r *configReader) mapping(n *yaml.Node, known keys) {
+	r.pairs(n, func(key string, at, value *yaml.Node) {
+		read, ok := known[key]
+		if !ok {
+			names := make([]string, 0, len(known))
+			for name := range known {
+				names = append(names, name)
+			}
+			slices.Sort(names)
+			r.tell(at, problem.OneOf(key, names), "there is no key %s here", problem.Quote(key))
+			return
+		}
+		read(value)
+	})
+}
+
+func (r *configReader) principals(n *yaml.Node, c *config) {
+	r.pairs(n, func(name string, at, value *yaml.Node) {
+		p := &policy.Principal{Name: name, Attributes: map[string]policy.Value{}, Funcs: map[string]policy.Value{}}
+		var keyNodes []*yaml.Node
+		r.mapping(value, keys{
+			"attributes": func(n *yaml.Node) { r.values(n, p.Attributes) },
+			"funcs":      func(n *yaml.Node) { r.funcs(n, p.Funcs) },
+			"roles":      func(n *yaml.Node) { p.Roles = r.texts(n) },
+			"scopes": func(n *yaml.Node) {
+				for _, item := range r.items(n) {
+					p.Scopes = append(p.Scopes, r.oneOf(item, []string{"read", "write", "delete"}))
+				}
+			},
+			"keys": func(n *yaml.Node) { keyNodes = r.items(n) },
+		})
+		c.Principals[name] = p
+		r.names = append(r.names, name)
+		for _, k := range keyNodes {
+			if err := c.Keys.Add(r.text(k), p); err != nil {
+				r.tell(k, "", "%s", err)
+			}
+		}
+	})
+}
+
+var funcNames = []string{"UserID", "UserUuid", "UserRolesUuid", "UserPlatform", "UserSaaS"}
+
+func (r *configReader) funcs(n *yaml.Node, into map[string]policy.Value) {
+	known := keys{}
+	for _, name := range funcNames {
+		known[name] = func(n *yaml.Node) { into[name] = r.value(n) }
+	}
+	r.mapping(n, known)
+}
+
+func (r *configReader) values(n *yaml.Node, into map[string]policy.Value) {
+	r.pairs(n, func(name string, _, value *yaml.Node) { into[name] = r.value(value) })
+}
+
+// value reads an attribute: a scalar, or a list of them.
+func (r *configReader) value(n *yaml.Node) policy.Value {
+	if n = follow(n); n.Kind == yaml.SequenceNode {
+		return policy.Value{Texts: r.texts(n), List: true}
+	}
+	return policy.One(r.text(n))
+}
+
+// items gives the entries of a list; one scalar is a list of one.
+func (r *configReader) items(n *yaml.Node) []*yaml.Node {
+	n = follow(n)
+	if n.Kind == yaml.SequenceNode {
+		return n.Content
+	}
+	return []*yaml.Node{n}
+}
+
+func (r *configReader) texts(n *yaml.Node) []string {
+	out := []string{}
+	for _, item := range r.items(n) {
+		out = append(out, r.text(item))
+	}
+	return out
+}
+
+// text reads a scalar with its ${NAME} filled in.
+func (r *configReader) text(n *yaml.Node) string {
+	n = follow(n)
+	if n.Kind != yaml.ScalarNode || n.ShortTag() == "!!null" {
+		r.tell(n, "", "this must be one value")
+		return ""
+	}
+	var b strings.Builder
+	for s := n.Value; s != ""; {
+		i := strings.Index(s, "${")
+		if i < 0 {
+			b.WriteString(s)
+			break
+		}
+		if i > 0 && s[i-1] == '$' { // "$${" stands for "${"
+			b.WriteString(s[:i-1] + "${")
+			s = s[i+2:]
+			continue
+		}
+		name, rest, closed := strings.Cut(s[i+2:], "}")
+		if !closed {
+			r.tell(n, `close it with "}", or write "$${" for the two characters themselves`, `"${" without an end`)
+			return ""
+		}
+		name, fallback, hasFallback := strings.Cut(name, ":-")
+		v, ok := r.env(name)
+		if !ok || v == "" && hasFallback {
+			if !hasFallback {
+				r.tell(n, "set it, or write ${"+name+":-text}", "the environment variable %s is not set", problem.Quote(name))
+			}
+			v = fallback
+		}
+		b.WriteString(s[:i] + v)
+		s = rest
+	}
+	return b.String()
+}
+
+func (r *configReader) paths(n *yaml.Node) []string {
+	out := r.texts(n)
+	for i, p := range out {
+		out[i] = r.beside(p)
+	}
+	return out
+}
+
+// beside makes a relative path begin where the configuration file is.
+func (r *configReader) beside(path string) string {
+	if path == "" || filepath.IsAbs(path) {
+		return path
+	}
+	return filepath.Join(filepath.Dir(r.path), path)
+}
+
+func (r *configReader) origins(n *yaml.Node) []string {
+	var out []string
+	for _, item := range r.items(n) {
+		o := r.text(item)
+		if bad := server.BadOrigin(o); bad != "" {
+			r.tell(item, "", "the origin %s %s", problem.Quote(o), bad)
+		}
+		out = append(out, o)
+	}
+	return out
+}
+
+func (r *configReader) oneOf(n *yaml.Node, values []string) string {
+	s := r.text(n)
+	if !slices.Contains(values, s) {
+		r.tell(n, problem.OneOf(s, values), "%s is not possible here", problem.Quote(s))
+	}
+	return s
+}
+
+// count reads a number above zero.
+func (r *configReader) count(n *yaml.Node) int64 {
+	s := r.text(n)
+	i, err := strconv.ParseInt(s, 10, 64)
+	if err != nil || i < 1 {
+		r.tell(n, "", "%s is not a whole number above zero", problem.Quote(s))
+	}
+	return i
+}
+
+func (r *configReader) duration(n *yaml.Node) time.Duration {
+	s := r.text(n)
+	d, err := time.ParseDuration(s)
+	if err != nil || d <= 0 {
+		r.tell(n, "write it like 5s or 500ms", "%s is not a duration above zero", problem.Quote(s))
+	}
+	return d
+}
+
+// limits reads the members of query.Limits under their names with a small first letter.
+func (r *configReader) limits(n *yaml.Node, into *query.Limits) {
+	known := keys{}
+	v := reflect.ValueOf(into).Elem()
+	for i := range v.NumField() {
+		name := []rune(v.Type().Field(i).Name)
+		name[0] = unicode.ToLower(name[0])
+		field := v.Field(i)
+		known[string(name)] = func(n *yaml.Node) { field.SetInt(r.count(n)) }
+	}
+	r.mapping(n, known)
+}
+
+func follow(n *yaml.Node) *yaml.Node {
+	for n.Kind == yaml.AliasNode && n.Alias != nil {
+		n = n.Alias
+	}
+	return n
+}

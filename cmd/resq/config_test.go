@@ -1,0 +1,125 @@
+package main
+
+import (
+	"errors"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"resq/engine/policy"
+	"resq/schema/problem"
+)
+
+func environment(pairs ...string) func(string) (string, bool) {
+	return func(name string) (string, bool) {
+		for i := 0; i < len(pairs); i += 2 {
+			if pairs[i] == name {
+				return pairs[i+1], true
+			}
+		}
+		return "", false
+	}
+}
+
+func TestConfig(t *testing.T) {
+	c, err := parseConfig(filepath.Join("etc", "resq.yaml"), []byte(`
+listen: 0.0.0.0:${PORT}
+catalog: [catalog, /abs/one.yaml]
+packs: store
+principal: alice
+state: var
+lang: zh
+hosts: [db.example]
+origins: ["https://console.example"]
+maxBytes: 50000
+timeout: 7s
+limits: {maxRows: 5000, list: 20, orderBy: 3, walkRows: 7}
+principals:
+  alice:
+    attributes: {dept_id: 10, active: true, price: 1.50, regions: [1, east], empty: ""}
+    funcs: {UserID: 7, UserRolesUuid: [a, b]}
+    roles: [sales, admin]
+    scopes: [read, write]
+    keys: ["${ALICE_KEY}", "$${literal}-sixteen", "${NONE:-fallback-key-0001}"]
+  bob: {}
+  carol:
+`), environment("PORT", "8088", "ALICE_KEY", "alice-secret-key-1"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c.Listen != "0.0.0.0:8088" || c.Principal != "alice" || c.Lang != "zh" || c.MaxBytes != 50000 || c.Timeout != 7*time.Second || c.State != filepath.Join("etc", "var") {
+		t.Errorf("%+v", c)
+	}
+	if !reflect.DeepEqual(c.Catalog, []string{filepath.Join("etc", "catalog"), "/abs/one.yaml"}) || !reflect.DeepEqual(c.Packs, []string{"store"}) {
+		t.Errorf("catalog %v, packs %v", c.Catalog, c.Packs)
+	}
+	if l := c.Limits; l.MaxRows != 5000 || l.List != 20 || l.OrderBy != 3 || l.WalkRows != 7 || l.DefaultRows != 30 {
+		t.Errorf("%+v", l)
+	}
+	a := c.Principals["alice"]
+	want := map[string]policy.Value{
+		"dept_id": policy.One("10"), "active": policy.One("true"), "price": policy.One("1.50"), "empty": policy.One(""),
+		"regions": {Texts: []string{"1", "east"}, List: true},
+	}
+	if !reflect.DeepEqual(a.Attributes, want) {
+		t.Errorf("%+v", a.Attributes)
+	}
+	if !reflect.DeepEqual(a.Funcs["UserRolesUuid"], policy.Value{Texts: []string{"a", "b"}, List: true}) || a.Funcs["UserID"].Texts[0] != "7" {
+		t.Errorf("%+v", a.Funcs)
+	}
+	if !reflect.DeepEqual(a.Roles, []string{"sales", "admin"}) || !reflect.DeepEqual(a.Scopes, []string{"read", "write"}) {
+		t.Errorf("roles %v, scopes %v", a.Roles, a.Scopes)
+	}
+	for _, key := range []string{"alice-secret-key-1", "${literal}-sixteen", "fallback-key-0001"} {
+		if who, ok := c.Keys.Find(key); !ok || who.Name != "alice" || who.Roles[0] != "sales" {
+			t.Errorf("%s: %v", key, who)
+		}
+	}
+	if c.Principals["bob"] == nil || c.Principals["carol"] == nil || c.Keys.Len() != 3 {
+		t.Errorf("%v, %d keys", c.Principals, c.Keys.Len())
+	}
+	if c, err := parseConfig("x", nil, environment()); err != nil || c.Limits.MaxRows != 1000 {
+		t.Errorf("an empty file: %+v, %v", c, err)
+	}
+}
+
+// Every mistake is told at once, with its place, and no secret is repeated.
+func TestConfigMistakes(t *testing.T) {
+	for text, want := range map[string][]string{
+		"listn: x\nlimits:\n  maxRow: 5\n":           {`c:1:1: there is no key "listn" here · nearest: listen`, `c:3:3: there is no key "maxRow" here · nearest: maxRows`},
+		"listen: a\nlisten: b\n":                     {`c:2:1: the key "listen" stands twice`},
+		"- a\n":                                      {`c:1:1: this must be a mapping`},
+		"listen: [a]\n":                              {`c:1:9: this must be one value`},
+		"listen:\n":                                  {`c:1:8: this must be one value`},
+		"listen: ${PORT}\n":                          {`c:1:9: the environment variable "PORT" is not set`},
+		"listen: ${PORT\n":                           {`c:1:9: "${" without an end`},
+		"timeout: 5\nmaxBytes: -1\n":                 {`c:1:10: "5" is not a duration`, `c:2:11: "-1" is not a whole number`},
+		"limits: {maxRows: many}\n":                  {`c:1:19: "many" is not a whole number`},
+		"lang: fr\n":                                 {`c:1:7: "fr" is not possible here · one of: en, zh`},
+		"origins: [console.example]\n":               {`c:1:11: the origin "console.example" must be`},
+		"principal: bo\nprincipals: {bob: {}}\n":     {`c:1:12: no principal "bo" is declared`},
+		"principals: {bob: {scopes: [raed]}}\n":      {`c:1:29: "raed" is not possible here · nearest: read`},
+		"principals: {bob: {funcs: {UserId: 1}}}\n":  {`c:1:28: there is no key "UserId" here · nearest: UserID`},
+		"principals: {bob: {keys: [tiny-secret]}}\n": {`c:1:27: a key of bob is shorter than 16 characters`},
+		"principals: {bob: {keys: [a-long-secret-key]}, eve: {keys: [a-long-secret-key]}}\n": {`c:1:61: a key of eve is also a key of bob`},
+		"listen: \"a\n": {`c:2:1: YAML syntax`},
+		"a: 1\n b: 2\n": {`c:2:3: YAML syntax`},
+	} {
+		_, err := parseConfig("c", []byte(text), environment())
+		var l problem.List
+		if !errors.As(err, &l) {
+			t.Errorf("%q: %v", text, err)
+			continue
+		}
+		for _, w := range want {
+			if !strings.Contains(err.Error(), w) {
+				t.Errorf("%q:\n%v\nlacks %s", text, err, w)
+			}
+		}
+		if strings.Contains(err.Error(), "secret") {
+			t.Errorf("a secret in %v", err)
+		}
+	}
+}

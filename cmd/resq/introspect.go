@@ -1,0 +1,116 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"resq/schema"
+	"resq/schema/introspect"
+)
+
+func introspectCommand() *cobra.Command {
+	var t introspection
+	cmd := &cobra.Command{
+		Use:   "introspect DSN",
+		Short: "Write a catalog for a database",
+		Long: "Read the structure of a database and write a catalog for it: one file for the connection and one for each\n" +
+			"table and view. With --update it adds what is new to a catalog that exists, and says what no longer fits.\n" +
+			"DSN is sqlite:PATH, mysql://user:password@host:port/database or postgres://user:password@host:port/database;\n" +
+			"the catalog gets no password, but the name of a variable to set.",
+		Example: `  resq introspect sqlite:shop.db --out catalog
+  resq introspect "$DATABASE_DSN" --out catalog --update`,
+		Args: cobra.ExactArgs(1),
+	}
+	f := cmd.Flags()
+	f.StringVar(&t.out, "out", "", "`directory` to write to; without it the files are printed")
+	f.StringVar(&t.connection, "connection", "", "`name` of the connection in the catalog (default default)")
+	f.StringSliceVar(&t.read.Schemas, "schema", nil, "database `schema` to read; may be repeated")
+	f.StringSliceVar(&t.read.Include, "include", nil, "`pattern` of tables to read; may be repeated")
+	f.StringSliceVar(&t.read.Exclude, "exclude", nil, "`pattern` of tables to leave out; may be repeated")
+	f.StringVar(&t.naming, "naming", "none", "how codes are made of names: none, camel, pascal or snake")
+	f.BoolVar(&t.update, "update", false, "add to the catalog in --out instead of starting one")
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		return t.run(cmd.Context(), args[0], cmd.OutOrStdout(), cmd.ErrOrStderr())
+	}
+	return cmd
+}
+
+// An introspection is what introspect was asked for.
+type introspection struct {
+	out, connection, naming string
+	read                    introspect.Options
+	update                  bool
+}
+
+func (t *introspection) run(ctx context.Context, dsn string, out, errOut io.Writer) error {
+	naming, err := introspect.ParseNaming(t.naming)
+	if err != nil {
+		return err
+	}
+	if t.update && t.out == "" {
+		return fmt.Errorf("--update needs --out, the directory of the catalog to update")
+	}
+	c := &schema.Connection{Name: t.connection, Driver: driverName(dsn), DSN: dsn}
+	if c.Driver == "" {
+		return fmt.Errorf("the DSN must begin with sqlite:, mysql:// or postgres://")
+	}
+	s, err := snapshot(ctx, c, t.read)
+	if err != nil {
+		return failure{err}
+	}
+	opts := introspect.WriteOptions{Connection: t.connection, DSN: dsn, Naming: naming}
+	var r *introspect.Result
+	if t.update {
+		r, err = introspect.Update(os.DirFS(t.out), s, opts)
+	} else {
+		r, err = introspect.Write(s, opts)
+	}
+	if err != nil {
+		return failure{err}
+	}
+	if t.out == "" {
+		for _, f := range r.Files {
+			if _, err := fmt.Fprintf(out, "# %s\n%s\n", f.Name, f.Data); err != nil {
+				return failure{err}
+			}
+		}
+	} else if err := r.Save(t.out, t.update); err != nil {
+		return failure{err}
+	}
+	t.report(r, out, errOut)
+	return nil
+}
+
+// report says what was written and what is worth knowing. What was printed stays free of it.
+func (t *introspection) report(r *introspect.Result, out, errOut io.Writer) {
+	for _, n := range r.Notes {
+		fmt.Fprintln(errOut, "note: "+n)
+	}
+	for _, d := range r.Drift {
+		fmt.Fprintln(errOut, "differs: "+d.String())
+	}
+	if t.out == "" {
+		return
+	}
+	for _, a := range r.Added {
+		fmt.Fprintln(out, "added: "+a)
+	}
+	fmt.Fprintf(out, "%d tables and views read, %d files written to %s\n", r.Tables, len(r.Files), t.out)
+}
+
+// driverName tells the driver by the beginning of a DSN; "" when there is none of that name.
+func driverName(dsn string) string {
+	scheme, rest, _ := strings.Cut(dsn, ":")
+	if scheme == "postgresql" {
+		scheme = "postgres"
+	}
+	if _, ok := dialectOf(scheme); !ok || rest == "" {
+		return ""
+	}
+	return scheme
+}

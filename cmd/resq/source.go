@@ -1,0 +1,209 @@
+package main
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"resq/engine"
+	"resq/engine/dialect/mysql"
+	"resq/engine/dialect/postgres"
+	"resq/engine/dialect/sqlite"
+	"resq/engine/policy"
+	"resq/resources"
+	"resq/schema"
+	"resq/schema/problem"
+)
+
+// A source is what the commands that read data are told: which catalog, and within which bounds.
+type source struct {
+	catalogs  []string
+	packs     []string
+	config    string
+	principal string
+	maxRows   int64
+	maxBytes  int
+	timeout   time.Duration
+	state     string
+	lang      string
+}
+
+// flags gives a command the flags of a source.
+func (s *source) flags(cmd *cobra.Command) {
+	f := cmd.Flags()
+	f.StringArrayVar(&s.catalogs, "catalog", nil, "catalog `file or directory`; may be repeated")
+	f.StringArrayVar(&s.packs, "pack", nil, "built-in catalog, such as store; may be repeated")
+	f.StringVar(&s.config, "config", "", "configuration `file`")
+	f.StringVar(&s.principal, "principal", "", "`name` of the configured principal who asks when no key says so")
+	f.Int64Var(&s.maxRows, "max-rows", 0, "rows that one answer may have, and the most a limit may ask for (default 1000)")
+	f.IntVar(&s.maxBytes, "max-bytes", 0, "bytes that one answer may have (default 24576)")
+	f.DurationVar(&s.timeout, "timeout", 0, "time of one query (default 5s)")
+	f.StringVar(&s.state, "state", "", "`directory` for the databases of built-in catalogs")
+	f.StringVar(&s.lang, "lang", "", "language of the tool descriptions: en or zh")
+}
+
+// A dialect answers requests, and lets the structure of its databases be read.
+type dialect interface {
+	engine.Driver
+	// Inspect opens a database for reading its structure, which the connections of requests may not.
+	Inspect(c *schema.Connection) (*sql.DB, error)
+}
+
+// dialects are the databases this program speaks to.
+var dialects = []dialect{sqlite.New(), mysql.New(), postgres.New()}
+
+func drivers() []engine.Driver {
+	list := make([]engine.Driver, len(dialects))
+	for i, d := range dialects {
+		list[i] = d
+	}
+	return list
+}
+
+// dialectOf finds a dialect by its name.
+func dialectOf(name string) (dialect, bool) {
+	for _, d := range dialects {
+		if d.Name() == name {
+			return d, true
+		}
+	}
+	return nil, false
+}
+
+// An opened source is ready to answer.
+type opened struct {
+	config *config
+	engine *engine.Engine
+	local  *policy.Principal
+	packs  []string // by name
+	demo   bool     // nobody named a catalog, so it is the demonstration's
+	lang   string
+}
+
+// open loads the catalog, makes the databases of built-in packs, and starts an engine.
+func (s *source) open(ctx context.Context, log *slog.Logger, progress io.Writer) (*opened, error) {
+	o := &opened{}
+	var err error
+	if o.config, err = s.settings(); err != nil {
+		return nil, err
+	}
+	o.local, err = o.config.localPrincipal()
+	if err != nil {
+		return nil, err
+	}
+	o.lang = o.config.Lang
+	catalogs := o.config.Catalog
+	o.packs = o.config.Packs
+	if len(catalogs) == 0 && len(o.packs) == 0 {
+		o.packs, o.demo = []string{"store"}, true
+	}
+	load := schema.LoadOptions{Limits: o.config.Limits, DSN: map[string]string{}}
+	for _, name := range o.packs {
+		pack, ok := resources.Find(name)
+		if !ok {
+			return nil, fmt.Errorf("no built-in catalog %s; there is: %s", problem.Quote(name), packNames())
+		}
+		load.Packs = append(load.Packs, schema.Pack{Name: pack.Name, FS: pack.Files})
+		if pack.Fill != nil {
+			path, err := packDatabase(ctx, pack, stateDir(o.config.State), progress)
+			if err != nil {
+				return nil, failure{err}
+			}
+			load.DSN[pack.Connection] = "sqlite:" + path
+		}
+	}
+	cat, err := schema.Load(catalogs, load)
+	if err != nil {
+		return nil, err
+	}
+	o.engine, err = engine.New(cat, engine.Options{
+		Drivers: drivers(), Limits: o.config.Limits, MaxBytes: o.config.MaxBytes, Timeout: o.config.Timeout, Log: log,
+	})
+	return o, err
+}
+
+// settings reads the configuration file, if there is one, and lets the flags have the last word.
+func (s *source) settings() (*config, error) {
+	c, err := parseConfig("", nil, nil)
+	if s.config != "" {
+		c, err = loadConfig(s.config)
+	}
+	if err != nil {
+		return nil, err
+	}
+	for _, bad := range []struct {
+		flag string
+		is   bool
+	}{{"--max-rows", s.maxRows < 0}, {"--max-bytes", s.maxBytes < 0}, {"--timeout", s.timeout < 0}} {
+		if bad.is {
+			return nil, errors.New(bad.flag + " must be above zero")
+		}
+	}
+	c.Catalog = append(c.Catalog, s.catalogs...)
+	c.Packs = slices.Compact(append(c.Packs, s.packs...))
+	if s.principal != "" {
+		c.Principal = s.principal
+	}
+	if s.maxRows > 0 {
+		c.Limits.MaxRows = s.maxRows
+	}
+	c.Limits.DefaultRows = min(c.Limits.DefaultRows, c.Limits.MaxRows)
+	if s.maxBytes > 0 {
+		c.MaxBytes = s.maxBytes
+	}
+	if s.timeout > 0 {
+		c.Timeout = s.timeout
+	}
+	if s.state != "" {
+		c.State = s.state
+	}
+	if s.lang != "" {
+		c.Lang = s.lang
+	}
+	return c, nil
+}
+
+// localPrincipal is who asks where no key says so. With principals in the configuration it must be one of them:
+// an invented one without attributes could see rows that none of them may.
+func (c *config) localPrincipal() (*policy.Principal, error) {
+	switch {
+	case c.Principal != "":
+		who, ok := c.Principals[c.Principal]
+		if !ok {
+			return nil, fmt.Errorf("no principal %s is configured", problem.Quote(c.Principal))
+		}
+		return who, nil
+	case len(c.Principals) == 0:
+		return &policy.Principal{Name: "local"}, nil
+	}
+	return nil, nil
+}
+
+// errNoLocal is the answer where a local principal is needed and none was chosen.
+var errNoLocal = errors.New("the configuration has principals; say which of them asks, with --principal NAME or principal: NAME")
+
+// stateDir is where the databases of packs are kept when nobody says where.
+func stateDir(chosen string) string {
+	if chosen != "" {
+		return chosen
+	}
+	if dir := os.Getenv("XDG_STATE_HOME"); filepath.IsAbs(dir) {
+		return filepath.Join(dir, "resq")
+	}
+	if home, err := os.UserHomeDir(); err == nil {
+		return filepath.Join(home, ".local", "state", "resq")
+	}
+	return filepath.Join(os.TempDir(), "resq")
+}
+
+// newLog writes to standard error: over stdio, standard output belongs to the protocol.
+func newLog(w io.Writer) *slog.Logger { return slog.New(slog.NewTextHandler(w, nil)) }

@@ -1,0 +1,110 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"resq/schema"
+	"resq/schema/introspect"
+	"resq/schema/problem"
+)
+
+// connectTime is how long a database may take to show its structure.
+const connectTime = 60 * time.Second
+
+func validateCommand() *cobra.Command {
+	var connect bool
+	cmd := &cobra.Command{
+		Use:   "validate PATH…",
+		Short: "Check catalog files",
+		Long: "Check catalog files and print every problem with its file, line and column. No database is opened and no\n" +
+			"variable read, unless --connect asks to compare the catalog with the databases it names.",
+		Args: cobra.MinimumNArgs(1),
+	}
+	cmd.Flags().BoolVar(&connect, "connect", false, "also compare with the databases")
+	cmd.RunE = func(cmd *cobra.Command, paths []string) error {
+		return validate(cmd, paths, connect)
+	}
+	return cmd
+}
+
+func validate(cmd *cobra.Command, paths []string, connect bool) error {
+	out, errOut := cmd.OutOrStdout(), cmd.ErrOrStderr()
+	files, bad := 0, 0
+	for _, r := range schema.Validate(paths, schema.LoadOptions{Offline: !connect}) {
+		if r.File != "" {
+			files++
+		}
+		if len(r.Problems) == 0 {
+			fmt.Fprintf(out, "ok    %s\n", r.File)
+			continue
+		}
+		bad++
+		for _, p := range r.Problems {
+			fmt.Fprintf(errOut, "FAIL  %s\n", p.Error())
+		}
+	}
+	if bad > 0 {
+		fmt.Fprintf(errOut, "%d files checked, %d failed.\n", files, bad)
+		return errTold
+	}
+	fmt.Fprintf(out, "%d files checked, all passed.\n", files)
+	if !connect {
+		return nil
+	}
+	return compareAll(cmd.Context(), paths, out, errOut)
+}
+
+// compareAll says where the catalog and its databases differ.
+func compareAll(ctx context.Context, paths []string, out, errOut io.Writer) error {
+	cat, err := schema.Load(paths, schema.LoadOptions{})
+	if err != nil {
+		return failure{err}
+	}
+	bad := false
+	for _, c := range cat.Connections {
+		s, err := snapshot(ctx, c, introspect.Options{Schemas: c.Schemas})
+		if err != nil {
+			fmt.Fprintf(errOut, "FAIL  connection %s: %v\n", problem.Quote(c.Name), err)
+			bad = true
+			continue
+		}
+		sound := true
+		for _, d := range introspect.Compare(cat, c, s) {
+			if d.Warning {
+				fmt.Fprintf(out, "note  %s\n", d)
+				continue
+			}
+			fmt.Fprintf(errOut, "FAIL  %s\n", d)
+			sound = false
+		}
+		if sound {
+			fmt.Fprintf(out, "ok    connection %s\n", problem.Quote(c.Name))
+		}
+		bad = bad || !sound
+	}
+	if bad {
+		return errTold
+	}
+	return nil
+}
+
+// snapshot reads the structure of the database behind a connection.
+func snapshot(ctx context.Context, c *schema.Connection, opts introspect.Options) (*introspect.Snapshot, error) {
+	d, ok := dialectOf(c.Driver)
+	if !ok {
+		return nil, fmt.Errorf("no driver %s", problem.Quote(c.Driver))
+	}
+	db, err := d.Inspect(c)
+	if err != nil {
+		return nil, err
+	}
+	defer db.Close()
+	ctx, cancel := context.WithTimeout(ctx, connectTime)
+	defer cancel()
+	return introspect.Read(ctx, db, c.Driver, opts)
+}

@@ -1,0 +1,253 @@
+package engine
+
+import (
+	"context"
+	"strconv"
+	"strings"
+
+	"resq/engine/policy"
+	"resq/schema"
+	"resq/schema/query"
+)
+
+// searchHits is how many resources one search shows (A-139).
+const searchHits = 20
+
+// Describe answers one res-schema: what the principal may use. The error is a problem.List.
+func (e *Engine) Describe(_ context.Context, who *policy.Principal, raw []byte) (*Answer, error) {
+	keywords, detail, err := query.Keywords(raw, e.opts.Limits)
+	if err != nil {
+		return nil, err
+	}
+	d := &describer{v: policy.For(e.cat, who), max: e.opts.MaxBytes}
+	if strings.Trim(keywords, " |｜") == "" {
+		if detail == "" {
+			detail = "names"
+		}
+		d.list(d.v.Resources(), detail)
+		if d.n == 0 {
+			d.line("There are no resources for this caller.")
+		}
+	} else {
+		if detail == "" {
+			detail = "fields"
+		}
+		d.search(keywords, detail)
+	}
+	return &Answer{Text: d.b, Rows: d.n, Cut: d.cut}, nil
+}
+
+type describer struct {
+	v   *policy.View
+	b   []byte
+	max int
+	n   int
+	cut bool
+}
+
+func (d *describer) search(keywords, detail string) {
+	hits := d.v.Catalog().SearchView(keywords, d.v.Visible, d.v.Readable)
+	if len(hits) == 0 {
+		d.line("notice: no resource matches these keywords.")
+		near := d.v.Catalog().Nearest(keywords, d.v.Visible, 5)
+		if len(near) > 0 {
+			d.line("Nearest: " + strings.Join(near, ", "))
+		} else {
+			d.line("Without keywords all resources are listed.")
+		}
+		return
+	}
+	rs := make([]*schema.Resource, 0, searchHits)
+	for _, h := range hits {
+		if len(rs) < searchHits {
+			rs = append(rs, h.Resource)
+		}
+	}
+	d.list(rs, detail)
+	if len(hits) > searchHits {
+		d.line("notice: " + strconv.Itoa(len(hits)-searchHits) + " more resources match less well; narrow the keywords.")
+	}
+}
+
+// list describes resources until the budget is spent; the first is always whole.
+func (d *describer) list(rs []*schema.Resource, detail string) {
+	for i, r := range rs {
+		n := len(d.b)
+		if detail == "names" {
+			d.names(r)
+		} else {
+			d.resource(r, detail == "full")
+		}
+		if i > 0 && len(d.b) > d.max {
+			d.b = d.b[:n]
+			d.cut = true
+			d.line("notice: " + strconv.Itoa(len(rs)-i) + " more resources; search with keywords.")
+			return
+		}
+		d.n++
+	}
+}
+
+func (d *describer) line(s string) {
+	d.b = append(append(d.b, s...), '\n')
+}
+
+func (d *describer) names(r *schema.Resource) {
+	s := r.Code
+	if r.Name != "" && r.Name != r.Code {
+		s += " · " + flat(r.Name)
+	}
+	d.line(s + " · " + r.Connection.Name)
+}
+
+// flat keeps a text of the catalog on its line.
+func flat(s string) string { return strings.Join(strings.Fields(s), " ") }
+
+// resource writes a resource's block: a head, then one line for each field (A-140).
+func (d *describer) resource(r *schema.Resource, full bool) {
+	if len(d.b) > 0 {
+		d.b = append(d.b, '\n')
+	}
+	head := r.Code
+	if r.Name != "" && r.Name != r.Code {
+		head += " " + flat(r.Name)
+	}
+	head += " (" + r.Table + ") · " + r.Connection.Name
+	if len(r.Writes) > 0 {
+		head += " · writes: " + strings.Join(r.Writes, ", ")
+	} else {
+		head += " · read only"
+	}
+	d.line(head)
+	if r.Description != "" && flat(r.Description) != flat(r.Name) {
+		d.line("  " + flat(r.Description))
+	}
+	for _, f := range d.v.Fields(r) {
+		d.field(r, f, full)
+	}
+	d.relations(r)
+	if full {
+		d.example(r)
+	}
+}
+
+func (d *describer) field(r *schema.Resource, f *schema.Field, full bool) {
+	s := "- " + f.Code + " " + f.Type.String()
+	if f.MaxLength > 0 {
+		s += "(" + strconv.Itoa(f.MaxLength) + ")"
+	}
+	if f.Array {
+		s += "[]"
+	}
+	if f.Unsigned {
+		s += " unsigned"
+	}
+	if r.IsKey(f) {
+		s += " key"
+	}
+	if f.Required {
+		s += " required"
+	} else if f.NotNull && !r.IsKey(f) {
+		s += " not null"
+	}
+	if f.Default != "" {
+		s += " default " + flat(f.Default)
+	}
+	if f.System != "" || f.Generated {
+		s += " set by the system"
+	}
+	if f.Mask != "" {
+		s += " masked"
+	}
+	if f.References != nil && d.v.Visible(f.References.Resource) {
+		s += " → " + f.References.Resource.Code + "." + f.References.Field.Code
+	}
+	if len(f.Values) > 0 {
+		s += " one of: " + flat(strings.Join(f.Values, ", "))
+	}
+	if f.Text != nil {
+		var l []string
+		for _, x := range f.Text.Labels {
+			l = append(l, x.Code+"="+flat(x.Label))
+		}
+		s += " {" + strings.Join(l, ", ") + "}"
+	}
+	if f.Name != "" && f.Name != f.Code {
+		s += " — " + flat(f.Name)
+	}
+	if f.Description != "" && flat(f.Description) != flat(f.Name) {
+		t := []rune(flat(f.Description))
+		if !full && len(t) > 120 {
+			t = append(t[:119], '…')
+		}
+		s += ": " + string(t)
+	}
+	d.line(s)
+}
+
+// relations writes the ways to other resources, each as the keys of an entry of relations.
+func (d *describer) relations(r *schema.Resource) {
+	for _, x := range r.Relations {
+		if !d.v.Visible(x.To) || len(x.On) == 0 || !d.readable(x) {
+			continue
+		}
+		s := "→ " + x.Code
+		if x.Code != x.To.Code {
+			s += " (" + x.To.Code + ")"
+		}
+		if x.Many {
+			s += " many"
+		}
+		s += ": "
+		for i, p := range x.On {
+			if i > 0 {
+				s += " and "
+			}
+			s += x.Code + "." + p.To.Code + " = " + r.Code + "." + p.From.Code
+		}
+		d.line(s)
+	}
+}
+
+func (d *describer) readable(x *schema.Relation) bool {
+	for _, p := range x.On {
+		if !d.v.Readable(p.From) || !d.v.Readable(p.To) || p.From.Mask != "" || p.To.Mask != "" {
+			return false
+		}
+	}
+	return true
+}
+
+// example writes a request that works, with a join where there is one.
+func (d *describer) example(r *schema.Resource) {
+	var code string
+	for _, f := range d.v.Fields(r) {
+		if f.Mask == "" && (code == "" || r.IsKey(f)) {
+			code = f.Code
+		}
+	}
+	if code == "" {
+		return
+	}
+	s := `{"resource":` + quoted(r.Code) + `,"fields":[{"code":` + quoted(code) + `}`
+	tail := ""
+	for _, x := range r.Relations {
+		if !d.v.Visible(x.To) || len(x.On) != 1 || !d.readable(x) || x.Code == r.Code {
+			continue
+		}
+		other := x.On[0].To
+		for _, f := range d.v.Fields(x.To) {
+			if f.Mask == "" && !x.To.IsKey(f) {
+				other = f
+				break
+			}
+		}
+		s += `,{"code":` + quoted(other.Code) + `,"codeResource":` + quoted(x.Code) + `,"alias":"other"}`
+		tail = `,"relations":[{"code":` + quoted(x.Code) + `,"type":"left","actuallyResource":` + quoted(x.To.Code) + `,"actuallyField":` + quoted(x.On[0].To.Code) +
+			`,"relationResource":` + quoted(r.Code) + `,"relationField":` + quoted(x.On[0].From.Code) + `}]`
+		break
+	}
+	d.line("example: " + s + "]" + tail + `,"limit":5}`)
+}
+
+func quoted(s string) string { return string(appendString(nil, s)) }

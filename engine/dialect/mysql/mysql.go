@@ -1,0 +1,332 @@
+// Package mysql is how MySQL and MariaDB differ from standard SQL, and the only importer of their driver.
+package mysql
+
+import (
+	"strings"
+
+	"resq/engine/plan"
+	"resq/engine/sqlgen"
+	"resq/schema"
+)
+
+// Dialect is that of MySQL and MariaDB.
+type Dialect struct{ sqlgen.ANSI }
+
+// New gives the dialect.
+func New() Dialect { return Dialect{} }
+
+// Name is mysql.
+func (Dialect) Name() string { return "mysql" }
+
+// Quote is the back-quote: double quotes hold strings by default.
+func (Dialect) Quote() byte { return '`' }
+
+// Placeholder binds a value. A decimal is cast: compared with a text, MySQL would compare doubles.
+func (Dialect) Placeholder(w *sqlgen.Writer, a *plan.Arg) {
+	v := a.Value
+	if b, ok := v.(bool); ok {
+		v = int64(0)
+		if b {
+			v = int64(1)
+		}
+	}
+	s, isText := v.(string)
+	w.Bind(a, v, false)
+	if isText && a.T.Kind == schema.Decimal {
+		_, frac, _ := strings.Cut(s, ".")
+		w.SQL("CAST(? AS DECIMAL(65, ").Int(int64(min(30, len(frac)))).SQL("))")
+		return
+	}
+	w.SQL("?")
+}
+
+// Column writes a SET as its text and anything else as it is.
+func (Dialect) Column(w *sqlgen.Writer, c *plan.Column) { w.Column(c) }
+
+// Arith calculates with integers as decimals, which do not overflow, and divides as doubles: a decimal
+// quotient would end after four digits.
+func (Dialect) Arith(w *sqlgen.Writer, x *plan.Arith) {
+	exact := func(e plan.Expr) {
+		if e.Type().Kind == schema.Integer {
+			w.SQL("CAST(").Expr(e).SQL(" AS DECIMAL(38, 0))")
+			return
+		}
+		w.Expr(e)
+	}
+	if x.L == nil {
+		w.SQL("(-")
+		exact(x.R)
+		w.SQL(")")
+		return
+	}
+	switch x.Op {
+	case "/":
+		w.SQL("(").Expr(x.L).SQL(" * 1e0 / NULLIF(").Expr(x.R).SQL(", 0))")
+	case "%":
+		w.SQL("(").Expr(x.L).SQL(" % NULLIF(").Expr(x.R).SQL(", 0))")
+	case "||":
+		w.SQL("CONCAT(").Expr(x.L).SQL(", ").Expr(x.R).SQL(")")
+	default:
+		w.SQL("(")
+		exact(x.L)
+		w.SQL(infix[x.Op])
+		exact(x.R)
+		w.SQL(")")
+	}
+}
+
+var infix = map[string]sqlgen.Text{"+": " + ", "-": " - ", "*": " * "}
+
+const (
+	intPattern  = "'^[[:space:]]*[+-]?[0-9]{1,18}[[:space:]]*$'"
+	realPattern = "'^[[:space:]]*[+-]?[0-9]{1,30}([.][0-9]{0,30})?[[:space:]]*$'"
+	datePattern = "'^[0-9]{4}-[0-9]{2}-[0-9]{2}([ T][0-9]{2}:[0-9]{2}(:[0-9]{2}([.][0-9]+)?)?)?$'"
+)
+
+// Convert changes a value's type. Texts that are no value of it become NULL, where CAST would make
+// something of them.
+func (Dialect) Convert(w *sqlgen.Writer, x *plan.Convert) {
+	from := x.X.Type().Kind
+	texts := from.Textual() || from == schema.JSON || from == schema.Any
+	strict := func(pattern, head, tail sqlgen.Text) {
+		if texts {
+			w.SQL("(CASE WHEN ").Expr(x.X).SQL(" REGEXP ").SQL(pattern).SQL(" THEN ")
+		}
+		w.SQL(head).Expr(x.X).SQL(tail)
+		if texts {
+			w.SQL(" END)")
+		}
+	}
+	switch {
+	case x.How == plan.Key:
+		w.Expr(x.X) // MySQL compares a number and a text as numbers
+		return
+	case x.How == plan.Lead:
+		w.SQL("(").Expr(x.X).SQL(" + 0e0)")
+		return
+	}
+	switch x.T.Kind {
+	case schema.Integer:
+		if from == schema.Bool || from == schema.Integer {
+			w.Expr(x.X)
+			return
+		}
+		strict(realPattern, "CAST(TRUNCATE(", ", 0) AS SIGNED)")
+	case schema.Number:
+		strict(realPattern, "CAST(", " AS DOUBLE)")
+	case schema.Decimal:
+		if texts {
+			w.SQL("(CASE WHEN ").Expr(x.X).SQL(" REGEXP " + realPattern + " THEN ")
+		}
+		w.SQL("CAST(").Expr(x.X).SQL(" AS DECIMAL(").Int(int64(max(x.T.Precision, 38))).SQL(", ").Int(int64(x.T.Scale)).SQL("))")
+		if texts {
+			w.SQL(" END)")
+		}
+	case schema.Bool:
+		if texts && from != schema.Any {
+			w.SQL("(CASE LOWER(").Expr(x.X).SQL(") WHEN 'true' THEN 1 WHEN '1' THEN 1 WHEN 'false' THEN 0 WHEN '0' THEN 0 END)")
+			return
+		}
+		w.SQL("(").Expr(x.X).SQL(" <> 0)")
+	case schema.Date:
+		strict(datePattern, "CAST(", " AS DATE)")
+	case schema.DateTime:
+		if texts {
+			strict(datePattern, "CAST(", " AS DATETIME(6))")
+			return
+		}
+		w.SQL("CAST(").Expr(x.X).SQL(" AS DATETIME)")
+	case schema.Time:
+		strict("'^[0-9]{2}:[0-9]{2}(:[0-9]{2}([.][0-9]+)?)?$'", "CAST(", " AS TIME)")
+	default:
+		if from == schema.Bool {
+			w.SQL("(CASE WHEN ").Expr(x.X).SQL(" THEN 'true' WHEN NOT ").Expr(x.X).SQL(" THEN 'false' END)")
+			return
+		}
+		w.SQL("CAST(").Expr(x.X).SQL(" AS CHAR)")
+	}
+}
+
+// Like folds case and keeps accents apart, whatever the column's collation does.
+func (Dialect) Like(w *sqlgen.Writer, x *plan.Like) {
+	side := func(e plan.Expr) {
+		if x.Case {
+			w.SQL("CONVERT(").Expr(e).SQL(" USING utf8mb4)")
+			return
+		}
+		w.SQL("LOWER(CONVERT(").Expr(e).SQL(" USING utf8mb4))")
+	}
+	w.SQL("(")
+	side(x.X)
+	w.SQL(" COLLATE utf8mb4_bin")
+	if x.Not {
+		w.SQL(" NOT")
+	}
+	w.SQL(" LIKE ")
+	side(x.Pattern)
+	w.SQL(" ESCAPE '!')")
+}
+
+// Match uses REGEXP. The collation decides about case.
+func (Dialect) Match(w *sqlgen.Writer, x *plan.Match) {
+	w.SQL("(CONVERT(").Expr(x.X).SQL(" USING utf8mb4)")
+	if x.Case {
+		w.SQL(" COLLATE utf8mb4_bin")
+	} else {
+		w.SQL(" COLLATE utf8mb4_general_ci")
+	}
+	if x.Not {
+		w.SQL(" NOT")
+	}
+	w.SQL(" REGEXP ").Expr(x.Pattern).SQL(")")
+}
+
+// Average divides as doubles: AVG itself would end four digits behind the operand's.
+func (Dialect) Average(w *sqlgen.Writer, x *plan.Call) {
+	arg := func() { w.Expr(x.Args[0]) }
+	w.SQL("(").Aggregate("SUM", x, arg).SQL(" * 1e0 / ").Aggregate("COUNT", x, arg).SQL(")")
+}
+
+// Concat joins with a separator of its own, since MySQL takes only a literal, and puts the asked one in its
+// place.
+func (Dialect) Concat(w *sqlgen.Writer, x *plan.Call) {
+	w.SQL("LEFT(REPLACE(GROUP_CONCAT(")
+	if x.Distinct {
+		w.SQL("DISTINCT ")
+	}
+	w.Expr(x.Args[0]).SQL(" ORDER BY ").Orders(x.OrderBy).SQL(" SEPARATOR X'1F'), CHAR(31 USING utf8mb4), ").Expr(x.Args[1]).SQL("), ").Int(sqlgen.ConcatCap).SQL(")")
+}
+
+var letters = map[byte]string{'Y': "%Y", 'm': "%m", 'd': "%d", 'H': "%H", 'M': "%i", 'S': "%s", 'j': "%j"}
+
+// Format uses DATE_FORMAT.
+func (Dialect) Format(w *sqlgen.Writer, x *plan.Format) {
+	w.SQL("DATE_FORMAT(").Expr(x.X).SQL(", ").Arg(sqlgen.TimeFormat(x.Parts, letters, "")).SQL(")")
+}
+
+// valid writes a document, or NULL where the text is no JSON.
+func valid(w *sqlgen.Writer, doc plan.Expr) *sqlgen.Writer {
+	return w.SQL("CASE WHEN JSON_VALID(").Expr(doc).SQL(") THEN ").Expr(doc).SQL(" END")
+}
+
+// Document reads a member as text, or an array's length.
+func (Dialect) Document(w *sqlgen.Writer, x *plan.Document) {
+	path := sqlgen.JSONPath(x.Path)
+	if x.Length {
+		w.SQL("(CASE WHEN JSON_TYPE(JSON_EXTRACT(")
+		valid(w, x.Doc).SQL(", ").Arg(path).SQL(")) = 'ARRAY' THEN JSON_LENGTH(")
+		valid(w, x.Doc).SQL(", ").Arg(path).SQL(") WHEN JSON_EXTRACT(")
+		valid(w, x.Doc).SQL(", ").Arg(path).SQL(") IS NOT NULL THEN 0 END)")
+		return
+	}
+	w.SQL("(CASE WHEN JSON_TYPE(JSON_EXTRACT(")
+	valid(w, x.Doc).SQL(", ").Arg(path).SQL(")) <> 'NULL' THEN JSON_UNQUOTE(JSON_EXTRACT(")
+	valid(w, x.Doc).SQL(", ").Arg(path).SQL(")) END)")
+}
+
+// Contains uses JSON_CONTAINS for documents and FIND_IN_SET for a SET.
+func (Dialect) Contains(w *sqlgen.Writer, x *plan.Contains) {
+	if x.Not {
+		w.SQL("(NOT ")
+	}
+	w.SQL("COALESCE((")
+	set := false
+	if c, ok := x.Doc.(*plan.Column); ok && c.Field != nil && c.Field.Array {
+		set = true
+	}
+	for i, v := range x.Values {
+		a := v.(*plan.Arg)
+		if i > 0 {
+			w.SQL(" OR ")
+		}
+		if set {
+			s, _ := a.Value.(string)
+			w.SQL("FIND_IN_SET(").Arg(&plan.Arg{Value: s, T: schema.Type{Kind: schema.Text}}).SQL(", ").Expr(x.Doc).SQL(") > 0")
+			continue
+		}
+		arr := &plan.Arg{Value: "[" + sqlgen.JSONValue(a) + "]", T: schema.Type{Kind: schema.Text}}
+		// Only arrays hold elements; JSON_CONTAINS also finds a member in an object.
+		w.SQL("(JSON_TYPE(JSON_EXTRACT(")
+		valid(w, x.Doc).SQL(", ").Arg(sqlgen.JSONPath(x.Path)).SQL(")) = 'ARRAY' AND JSON_CONTAINS(")
+		valid(w, x.Doc).SQL(", ").Arg(arr).SQL(", ").Arg(sqlgen.JSONPath(x.Path)).SQL("))")
+	}
+	if len(x.Values) == 0 {
+		w.SQL("1 = 0")
+	}
+	w.SQL("), 0)")
+	if x.Not {
+		w.SQL(")")
+	}
+}
+
+// Unnest asks whether a value is among another field's elements, as text or as number.
+func (Dialect) Unnest(w *sqlgen.Writer, x *plan.Unnest) {
+	doc := x.Doc.(*plan.Document)
+	path := sqlgen.JSONPath(doc.Path)
+	if x.Not {
+		w.SQL("(NOT ")
+	}
+	w.SQL("COALESCE((JSON_TYPE(JSON_EXTRACT(")
+	valid(w, doc.Doc).SQL(", ").Arg(path).SQL(")) = 'ARRAY' AND (JSON_CONTAINS(")
+	valid(w, doc.Doc).SQL(", JSON_ARRAY(").Expr(x.X).SQL("), ").Arg(path).SQL(") OR JSON_CONTAINS(")
+	valid(w, doc.Doc).SQL(", JSON_ARRAY(CAST(").Expr(x.X).SQL(" AS CHAR)), ").Arg(path).SQL("))), 0)")
+	if x.Not {
+		w.SQL(")")
+	}
+}
+
+// Order puts NULL elsewhere by a key of its own: there is no NULLS FIRST.
+func (d Dialect) Order(w *sqlgen.Writer, o plan.Order, key func(w *sqlgen.Writer), notNull bool) {
+	switch {
+	case o.Nulls == "first" && o.Desc:
+		key(w)
+		w.SQL(" IS NULL DESC, ")
+	case o.Nulls == "last" && !o.Desc:
+		key(w)
+		w.SQL(" IS NULL, ")
+	}
+	o.Nulls = ""
+	d.ANSI.Order(w, o, key, notNull)
+}
+
+// Limit needs a limit before an offset; the manual asks for a large number.
+func (d Dialect) Limit(w *sqlgen.Writer, limit, offset int64) {
+	if limit < 0 && offset > 0 {
+		w.SQL(" LIMIT 18446744073709551615")
+	}
+	d.ANSI.Limit(w, limit, offset)
+}
+
+// Fence keeps the sub-select from being merged into the query around it.
+func (Dialect) Fence(w *sqlgen.Writer) { w.SQL(" LIMIT 18446744073709551615") }
+
+// Path settles the length of the recursive column with its first value.
+func (Dialect) Path(w *sqlgen.Writer, key func(w *sqlgen.Writer), first bool) {
+	if first {
+		w.SQL("CAST(")
+	}
+	w.SQL("CONCAT(CHAR(31 USING utf8mb4), ")
+	key(w)
+	w.SQL(", CHAR(31 USING utf8mb4))")
+	if first {
+		w.SQL(" AS CHAR(4000))")
+	}
+}
+
+// Visited looks for the key between separators.
+func (Dialect) Visited(w *sqlgen.Writer, path, key func(w *sqlgen.Writer)) {
+	w.SQL("LOCATE(CONCAT(CHAR(31 USING utf8mb4), ")
+	key(w)
+	w.SQL(", CHAR(31 USING utf8mb4)), ")
+	path(w)
+	w.SQL(") > 0")
+}
+
+// Append puts a key behind the path.
+func (Dialect) Append(w *sqlgen.Writer, path, key func(w *sqlgen.Writer)) {
+	w.SQL("CONCAT(")
+	path(w)
+	w.SQL(", ")
+	key(w)
+	w.SQL(", CHAR(31 USING utf8mb4))")
+}

@@ -1,0 +1,187 @@
+package mysql
+
+import (
+	"context"
+	"database/sql"
+	"database/sql/driver"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"net/url"
+	"strings"
+	"time"
+
+	"resq/engine/sqlgen"
+	"resq/schema"
+	"resq/schema/problem"
+
+	"github.com/go-sql-driver/mysql"
+)
+
+// config reads mysql://user:password@host:port/database?socket=/path&tls=true.
+func config(dsn string) (*mysql.Config, error) {
+	u, err := url.Parse(dsn)
+	if err != nil || u.Scheme != "mysql" {
+		return nil, errors.New("the dsn of a mysql connection is mysql://user:password@host:port/database")
+	}
+	c := mysql.NewConfig()
+	c.User = u.User.Username()
+	c.Passwd, _ = u.User.Password()
+	c.DBName = strings.TrimPrefix(u.Path, "/")
+	c.Net, c.Addr = "tcp", u.Host
+	if u.Port() == "" {
+		c.Addr = net.JoinHostPort(u.Hostname(), "3306")
+	}
+	for k, v := range u.Query() {
+		switch k {
+		case "socket":
+			c.Net, c.Addr = "unix", v[0]
+		case "tls":
+			c.TLSConfig = v[0]
+		default:
+			return nil, errors.New("the dsn of a mysql connection takes the parameters socket and tls, not " + k)
+		}
+	}
+	// Dates stay texts: as times, zero and partial dates would become others without an error.
+	c.ParseTime, c.Loc = false, time.UTC
+	c.ClientFoundRows = true
+	c.MultiStatements, c.InterpolateParams, c.AllowAllFiles = false, false, false
+	c.Timeout = 5 * time.Second
+	c.Logger = &mysql.NopLogger{}
+	return c, nil
+}
+
+// Connector opens connections for reading: every transaction on them is read-only, statements end after
+// the timeout on the server too, and a cancelled statement is killed there, which the driver does not do.
+func (Dialect) Connector(c *schema.Connection, timeout time.Duration) (driver.Connector, error) {
+	cfg, err := config(c.DSN)
+	if err != nil {
+		return nil, err
+	}
+	in, err := mysql.NewConnector(cfg)
+	if err != nil {
+		return nil, errors.New("the dsn of connection " + c.Name + " is not understood")
+	}
+	return &connector{Connector: in, timeout: timeout}, nil
+}
+
+// Inspect opens the database for reading its schema.
+func (Dialect) Inspect(c *schema.Connection) (*sql.DB, error) {
+	cfg, err := config(c.DSN)
+	if err != nil {
+		return nil, err
+	}
+	in, err := mysql.NewConnector(cfg)
+	if err != nil {
+		return nil, errors.New("the dsn of connection " + c.Name + " is not understood")
+	}
+	return sql.OpenDB(in), nil
+}
+
+type connector struct {
+	driver.Connector
+	timeout time.Duration
+}
+
+// Connect opens one connection and settles its session.
+func (c *connector) Connect(ctx context.Context) (driver.Conn, error) {
+	raw, err := c.Connector.Connect(ctx)
+	if err != nil {
+		return nil, err
+	}
+	in := raw.(inner)
+	n := &conn{inner: in, from: c.Connector, stmts: map[string]*stmt{}}
+	if err := n.session(ctx, c.timeout); err != nil {
+		return nil, errors.Join(err, in.Close())
+	}
+	return n, nil
+}
+
+func (c *conn) session(ctx context.Context, timeout time.Duration) error {
+	rows, err := c.inner.QueryContext(ctx, "SELECT CONNECTION_ID(), VERSION()", nil)
+	if err != nil {
+		return err
+	}
+	vals := make([]driver.Value, 2)
+	err = rows.Next(vals)
+	if err := errors.Join(err, rows.Close()); err != nil {
+		return err
+	}
+	c.id = text(vals[0])
+	limit := fmt.Sprintf("max_execution_time = %d", timeout.Milliseconds())
+	if strings.Contains(text(vals[1]), "MariaDB") {
+		limit = fmt.Sprintf("max_statement_time = %.3f", timeout.Seconds())
+	}
+	for _, s := range []string{
+		"SET SESSION sql_mode = 'STRICT_TRANS_TABLES,NO_BACKSLASH_ESCAPES,ERROR_FOR_DIVISION_BY_ZERO,NO_ENGINE_SUBSTITUTION', time_zone = '+00:00', group_concat_max_len = 65536, " + limit,
+		"SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY",
+	} {
+		if _, err := c.inner.ExecContext(ctx, s, nil); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func text(v driver.Value) string {
+	switch x := v.(type) {
+	case []byte:
+		return string(x)
+	case string:
+		return x
+	}
+	return fmt.Sprint(v)
+}
+
+// Decode turns what the driver hands over into what is meant: bits are a number, a SET is a list.
+func (Dialect) Decode(dbType string, f *schema.Field) func(any) any {
+	switch {
+	case dbType == "BIT":
+		return func(v any) any {
+			b, ok := v.([]byte)
+			if !ok || len(b) > 8 {
+				return v
+			}
+			var n uint64
+			for _, x := range b {
+				n = n<<8 | uint64(x)
+			}
+			return n
+		}
+	case f != nil && f.Array:
+		return func(v any) any {
+			b, ok := v.([]byte)
+			if !ok {
+				return v
+			}
+			list := []string{}
+			if len(b) > 0 {
+				list = strings.Split(string(b), ",")
+			}
+			out, err := json.Marshal(list)
+			if err != nil {
+				return v
+			}
+			return sqlgen.JSON(out)
+		}
+	}
+	return nil
+}
+
+// Classify names an error without telling its text.
+func (Dialect) Classify(err error) problem.Code {
+	var e *mysql.MySQLError
+	if !errors.As(err, &e) {
+		return problem.Unavailable
+	}
+	switch n := e.Number; {
+	case n == 3024, n == 1969, n == 1317, n == 1028:
+		return problem.Timeout
+	case n == 1690, n == 1365, n == 1292, n == 1139, n == 1242, n == 1264, n == 1406, n >= 3140 && n <= 3157, n >= 4035 && n <= 4044, n == 3686, n == 3692:
+		return problem.DataError
+	case n == 1040, n == 1053, n == 1129, n == 1203, n == 1205, n == 1213, n == 1226, n == 1044, n == 1045, n == 1049:
+		return problem.Unavailable
+	}
+	return problem.DataIntegrity
+}

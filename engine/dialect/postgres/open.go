@@ -1,0 +1,98 @@
+package postgres
+
+import (
+	"context"
+	"database/sql"
+	"database/sql/driver"
+	"errors"
+	"net"
+	"strconv"
+	"strings"
+	"time"
+
+	"resq/schema"
+	"resq/schema/problem"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/stdlib"
+)
+
+func config(c *schema.Connection) (*pgx.ConnConfig, error) {
+	cfg, err := pgx.ParseConfig(c.DSN)
+	if err != nil {
+		return nil, errors.New("the dsn of connection " + c.Name + " is not understood: postgres://user:password@host:port/database")
+	}
+	if cfg.ConnectTimeout == 0 {
+		cfg.ConnectTimeout = 5 * time.Second
+	}
+	p := cfg.RuntimeParams
+	p["application_name"] = "resq"
+	p["TimeZone"] = "UTC"
+	p["DateStyle"] = "ISO"
+	p["standard_conforming_strings"] = "on"
+	if p["search_path"] == "" {
+		p["search_path"] = "public"
+		if len(c.Schemas) > 0 {
+			p["search_path"] = quoted(c.Schemas)
+		}
+	}
+	return cfg, nil
+}
+
+func quoted(names []string) string {
+	out := make([]string, len(names))
+	for i, n := range names {
+		out[i] = `"` + strings.ReplaceAll(n, `"`, `""`) + `"`
+	}
+	return strings.Join(out, ", ")
+}
+
+// Connector opens connections for reading: every transaction on them is read-only, and statements end after
+// the timeout on the server too.
+func (Dialect) Connector(c *schema.Connection, timeout time.Duration) (driver.Connector, error) {
+	cfg, err := config(c)
+	if err != nil {
+		return nil, err
+	}
+	p := cfg.RuntimeParams
+	p["default_transaction_read_only"] = "on"
+	p["statement_timeout"] = strconv.FormatInt(timeout.Milliseconds(), 10)
+	p["lock_timeout"] = "2000"
+	p["idle_in_transaction_session_timeout"] = "30000"
+	p["jit"] = "off"
+	return stdlib.GetConnector(*cfg), nil
+}
+
+// Inspect opens the database for reading its schema.
+func (Dialect) Inspect(c *schema.Connection) (*sql.DB, error) {
+	cfg, err := config(c)
+	if err != nil {
+		return nil, err
+	}
+	return stdlib.OpenDB(*cfg), nil
+}
+
+// Classify names an error without telling its text (the codes of PostgreSQL's appendix A).
+func (Dialect) Classify(err error) problem.Code {
+	var e *pgconn.PgError
+	if !errors.As(err, &e) {
+		var n net.Error
+		if errors.As(err, &n) && n.Timeout() || errors.Is(err, context.DeadlineExceeded) {
+			return problem.Timeout
+		}
+		return problem.Unavailable
+	}
+	switch {
+	case e.Code == "57014":
+		return problem.Timeout
+	case strings.HasPrefix(e.Code, "22"), strings.HasPrefix(e.Code, "21"):
+		return problem.DataError
+	case strings.HasPrefix(e.Code, "54"):
+		return problem.LimitExceeded
+	case strings.HasPrefix(e.Code, "08"), strings.HasPrefix(e.Code, "53"), strings.HasPrefix(e.Code, "57"), strings.HasPrefix(e.Code, "40"),
+		strings.HasPrefix(e.Code, "28"), strings.HasPrefix(e.Code, "3D"), e.Code == "55P03":
+		return problem.Unavailable
+	}
+	return problem.DataIntegrity
+}

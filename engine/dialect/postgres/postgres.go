@@ -1,0 +1,456 @@
+// Package postgres is how PostgreSQL differs from standard SQL, and the only importer of its driver.
+package postgres
+
+import (
+	"math"
+	"strconv"
+	"strings"
+
+	"resq/engine/plan"
+	"resq/engine/sqlgen"
+	"resq/schema"
+)
+
+// Dialect is PostgreSQL's.
+type Dialect struct{ sqlgen.ANSI }
+
+// New gives the dialect.
+func New() Dialect { return Dialect{} }
+
+// Name is postgres.
+func (Dialect) Name() string { return "postgres" }
+
+// Placeholder binds a value under the type it has: PostgreSQL must know it before it sees the value. Equal
+// values share a number, for two expressions are the same only then.
+func (Dialect) Placeholder(w *sqlgen.Writer, a *plan.Arg) {
+	v := a.Value
+	var cast sqlgen.Text
+	switch a.T.Kind {
+	case schema.Integer:
+		cast = "::bigint"
+		if n, ok := v.(uint64); ok {
+			if v = strconv.FormatUint(n, 10); n > math.MaxInt64 {
+				cast = "::numeric"
+			}
+		}
+	case schema.Decimal:
+		cast = "::numeric"
+	case schema.Number:
+		cast = "::double precision"
+	case schema.Bool:
+		cast = "::boolean"
+	case schema.Date:
+		cast = "::date"
+	case schema.Time:
+		cast = "::time"
+	case schema.DateTime:
+		cast = "::timestamp"
+		if a.Zone {
+			cast = "::timestamptz"
+		}
+	case schema.UUID:
+		cast = "::uuid"
+	case schema.JSON:
+		cast = "::jsonb"
+	case schema.Binary:
+		cast = "::bytea"
+	case schema.Enum:
+		if !a.Bare {
+			cast = "::text"
+		}
+	default:
+		cast = "::text"
+	}
+	w.SQL("$").Int(int64(w.Bind(a, v, true))).SQL(cast)
+}
+
+// Null writes NULL under a type, which PostgreSQL needs where nothing else gives it one.
+func (Dialect) Null(w *sqlgen.Writer, t schema.Type) {
+	w.SQL("NULL")
+	switch t.Kind {
+	case schema.Integer:
+		w.SQL("::bigint")
+	case schema.Decimal:
+		w.SQL("::numeric")
+	case schema.Number:
+		w.SQL("::double precision")
+	case schema.Bool:
+		w.SQL("::boolean")
+	case schema.Date:
+		w.SQL("::date")
+	case schema.DateTime:
+		w.SQL("::timestamp")
+	case schema.String, schema.Text:
+		w.SQL("::text")
+	}
+}
+
+// Column writes a column as a value of its field's type: enums and types of PostgreSQL's own as text, zoned
+// times in UTC, arrays as JSON.
+func (Dialect) Column(w *sqlgen.Writer, c *plan.Column) {
+	f := c.Field
+	switch {
+	case f.Array:
+		w.SQL("to_jsonb(").Column(c).SQL(")")
+	case f.Native != "" || f.Type.Kind == schema.Enum:
+		w.Column(c).SQL("::text")
+	case f.Zone && f.Type.Kind == schema.DateTime:
+		w.SQL("(").Column(c).SQL(" AT TIME ZONE 'UTC')")
+	default:
+		w.Column(c)
+	}
+}
+
+// own says whether a column can be compared with values in its own type, so that its index serves.
+func own(l, r plan.Expr) (*plan.Column, bool) {
+	c, ok := l.(*plan.Column)
+	if !ok || c.Field == nil || c.Field.Array || c.Field.Native != "" {
+		return nil, false
+	}
+	if c.Field.Type.Kind != schema.Enum && !c.Field.Zone {
+		return nil, false
+	}
+	a, ok := r.(*plan.Arg)
+	return c, ok && a.Value != nil && (a.Bare || a.Zone)
+}
+
+// Compare compares an enum or a zoned time with a value in the column's own type.
+func (d Dialect) Compare(w *sqlgen.Writer, x *plan.Compare) {
+	if c, ok := own(x.L, x.R); ok {
+		w.SQL("(").Column(c).SQL(sqlgen.Operator(x.Op)).Expr(x.R).SQL(")")
+		return
+	}
+	d.ANSI.Compare(w, x)
+}
+
+// In lists values in the column's own type.
+func (d Dialect) In(w *sqlgen.Writer, x *plan.List) {
+	c, ok := own(x.X, x.Xs[0])
+	if !ok {
+		d.ANSI.In(w, x)
+		return
+	}
+	w.SQL("(").Column(c)
+	if x.Not {
+		w.SQL(" NOT")
+	}
+	w.SQL(" IN (").Commas(len(x.Xs), func(i int) { w.Expr(x.Xs[i]) }).SQL("))")
+}
+
+// Arith calculates with integers as numerics, which do not overflow, and divides as doubles.
+func (Dialect) Arith(w *sqlgen.Writer, x *plan.Arith) {
+	as := func(e plan.Expr, kind schema.Kind, head, tail sqlgen.Text) {
+		if e.Type().Kind == kind {
+			w.SQL(head).Expr(e).SQL(tail)
+			return
+		}
+		w.Expr(e)
+	}
+	exact := func(e plan.Expr) { as(e, schema.Integer, "CAST(", " AS numeric)") }
+	if x.L == nil {
+		w.SQL("(-")
+		exact(x.R)
+		w.SQL(")")
+		return
+	}
+	switch x.Op {
+	case "/":
+		w.SQL("(CAST(").Expr(x.L).SQL(" AS double precision) / NULLIF(CAST(").Expr(x.R).SQL(" AS double precision), 0))")
+	case "%":
+		w.SQL("(CAST(").Expr(x.L).SQL(" AS numeric) % NULLIF(CAST(").Expr(x.R).SQL(" AS numeric), 0))")
+	case "||":
+		w.SQL("(").Expr(x.L).SQL(" || ").Expr(x.R).SQL(")")
+	default:
+		w.SQL("(")
+		exact(x.L)
+		w.SQL(infix[x.Op])
+		exact(x.R)
+		w.SQL(")")
+	}
+}
+
+var infix = map[string]sqlgen.Text{"+": " + ", "-": " - ", "*": " * "}
+
+const (
+	realPattern = `'^\s*[+-]?[0-9]{1,30}(\.[0-9]{0,30})?\s*$'`
+	leadPattern = `'^\s*([+-]?(?:[0-9]{1,30}(?:\.[0-9]{0,30})?|\.[0-9]{1,30}))'`
+	// Days that exist, leap years included, with or without a time: what casts without an error.
+	dayPattern = `(?!0000)[0-9]{4}-(?:(?:0[13578]|1[02])-(?:0[1-9]|[12][0-9]|3[01])|(?:0[469]|11)-(?:0[1-9]|[12][0-9]|30)|02-(?:0[1-9]|1[0-9]|2[0-8]))` +
+		`|(?:[0-9]{2}(?:0[48]|[2468][048]|[13579][26])|(?:0[48]|[2468][048]|[13579][26])00)-02-29`
+	clock          = `(?:[01][0-9]|2[0-3]):[0-5][0-9](?::[0-5][0-9](?:\.[0-9]+)?)?`
+	momentPattern  = `'^(?:` + dayPattern + `)(?:[ T]` + clock + `)?$'`
+	clockPattern   = `'^` + clock + `$'`
+	withinInteger  = " > -9223372036854775808 AND "
+	withinInteger2 = " < 9223372036854775807"
+)
+
+// Convert changes a value's type. Every cast is behind a test, for PostgreSQL raises where others give
+// NULL, and an error would tell about rows that are not seen.
+func (Dialect) Convert(w *sqlgen.Writer, x *plan.Convert) {
+	from := x.X.Type().Kind
+	texts := from.Textual() || from == schema.JSON || from == schema.Any
+	value := func() {
+		if from == schema.JSON || from == schema.UUID || from == schema.Enum || from == schema.Any {
+			w.SQL("CAST(").Expr(x.X).SQL(" AS text)")
+			return
+		}
+		w.Expr(x.X)
+	}
+	tested := func(pattern, head, tail sqlgen.Text) {
+		if texts {
+			w.SQL("(CASE WHEN ")
+			value()
+			w.SQL(" ~ ").SQL(pattern).SQL(" THEN ")
+		}
+		w.SQL(head)
+		value()
+		w.SQL(tail)
+		if texts {
+			w.SQL(" END)")
+		}
+	}
+	if x.How == plan.Lead {
+		w.SQL("(CASE WHEN ")
+		value()
+		w.SQL(" IS NOT NULL THEN COALESCE(CAST(SUBSTRING(CAST(")
+		value()
+		w.SQL(" AS text) FROM " + leadPattern + ") AS double precision), 0) END)")
+		return
+	}
+	switch x.T.Kind {
+	case schema.Integer:
+		switch {
+		case from == schema.Bool:
+			w.SQL("CAST(").Expr(x.X).SQL(" AS integer)")
+		case texts:
+			w.SQL("(CASE WHEN ")
+			value()
+			w.SQL(" ~ " + `'^\s*[+-]?[0-9]{1,18}(\.[0-9]{0,30})?\s*$'` + " THEN CAST(TRUNC(CAST(")
+			value()
+			w.SQL(" AS numeric)) AS bigint) END)")
+		case from == schema.Number:
+			w.SQL("(CASE WHEN ").Expr(x.X).SQL(" > -9.2e18 AND ").Expr(x.X).SQL(" < 9.2e18 THEN CAST(TRUNC(").Expr(x.X).SQL(") AS bigint) END)")
+		default:
+			w.SQL("(CASE WHEN ").Expr(x.X).SQL(withinInteger).Expr(x.X).SQL(withinInteger2 + " THEN CAST(TRUNC(").Expr(x.X).SQL(") AS bigint) END)")
+		}
+	case schema.Number:
+		tested(realPattern, "CAST(", " AS double precision)")
+	case schema.Decimal:
+		w.SQL("ROUND(")
+		if texts {
+			tested(realPattern, "CAST(", " AS numeric)")
+		} else {
+			w.SQL("CAST(").Expr(x.X).SQL(" AS numeric)")
+		}
+		w.SQL(", ").Int(int64(x.T.Scale)).SQL(")")
+	case schema.Bool:
+		if texts {
+			w.SQL("(CASE LOWER(")
+			value()
+			w.SQL(") WHEN 'true' THEN TRUE WHEN '1' THEN TRUE WHEN 'false' THEN FALSE WHEN '0' THEN FALSE END)")
+			return
+		}
+		w.SQL("(").Expr(x.X).SQL(" <> 0)")
+	case schema.Date:
+		tested(momentPattern, "CAST(", " AS date)")
+	case schema.DateTime:
+		tested(momentPattern, "CAST(", " AS timestamp)")
+	case schema.Time:
+		tested(clockPattern, "CAST(", " AS time)")
+	default:
+		w.SQL("CAST(").Expr(x.X).SQL(" AS text)")
+	}
+}
+
+// Like uses ILIKE, which folds case.
+func (Dialect) Like(w *sqlgen.Writer, x *plan.Like) {
+	w.SQL("(").Expr(x.X)
+	if x.Not {
+		w.SQL(" NOT")
+	}
+	if x.Case {
+		w.SQL(" LIKE ")
+	} else {
+		w.SQL(" ILIKE ")
+	}
+	w.Expr(x.Pattern).SQL(" ESCAPE '!')")
+}
+
+// Match uses POSIX operators.
+func (Dialect) Match(w *sqlgen.Writer, x *plan.Match) {
+	w.SQL("(").Expr(x.X)
+	switch {
+	case x.Not && x.Case:
+		w.SQL(" !~ ")
+	case x.Not:
+		w.SQL(" !~* ")
+	case x.Case:
+		w.SQL(" ~ ")
+	default:
+		w.SQL(" ~* ")
+	}
+	w.Expr(x.Pattern).SQL(")")
+}
+
+// Average divides as doubles, after an exact sum.
+func (Dialect) Average(w *sqlgen.Writer, x *plan.Call) {
+	arg := func() { w.Expr(x.Args[0]) }
+	w.SQL("(CAST(").Aggregate("SUM", x, arg).SQL(" AS double precision) / ").Aggregate("COUNT", x, arg).SQL(")")
+}
+
+// Concat uses STRING_AGG. With DISTINCT PostgreSQL orders by the very expression only.
+func (Dialect) Concat(w *sqlgen.Writer, x *plan.Call) {
+	w.SQL("LEFT(STRING_AGG(")
+	if x.Distinct {
+		w.SQL("DISTINCT ")
+	}
+	w.Expr(x.Args[0]).SQL(", ").Expr(x.Args[1]).SQL(" ORDER BY ")
+	w.Commas(len(x.OrderBy), func(i int) {
+		w.Expr(x.OrderBy[i].Expr)
+		if x.OrderBy[i].Desc {
+			w.SQL(" DESC NULLS LAST")
+		} else {
+			w.SQL(" NULLS FIRST")
+		}
+	})
+	w.SQL("), ").Int(sqlgen.ConcatCap).SQL(")")
+}
+
+var letters = map[byte]string{'Y': "YYYY", 'm': "MM", 'd': "DD", 'H': "HH24", 'M': "MI", 'S': "SS", 'j': "DDD"}
+
+// Format uses TO_CHAR; literal text stands in double quotes.
+func (Dialect) Format(w *sqlgen.Writer, x *plan.Format) {
+	w.SQL("TO_CHAR(").Expr(x.X).SQL(", ").Arg(sqlgen.TimeFormat(x.Parts, letters, `"`)).SQL(")")
+}
+
+// document writes a column as jsonb; a column's array is JSON already.
+func document(w *sqlgen.Writer, doc plan.Expr) *sqlgen.Writer {
+	return w.SQL("CAST(").Expr(doc).SQL(" AS jsonb)")
+}
+
+// at writes a document's part; the path is an array of texts.
+func at(w *sqlgen.Writer, doc plan.Expr, p plan.Path) *sqlgen.Writer {
+	if len(p) == 0 {
+		return document(w, doc)
+	}
+	w.SQL("(")
+	return document(w, doc).SQL(" #> CAST(").Arg(pathArg(p)).SQL(" AS text[]))")
+}
+
+func pathArg(p plan.Path) *plan.Arg {
+	parts := make([]string, len(p))
+	for i, s := range p {
+		if s.Name != "" {
+			parts[i] = `"` + s.Name + `"`
+		} else {
+			parts[i] = strconv.Itoa(s.Index)
+		}
+	}
+	return &plan.Arg{Value: "{" + strings.Join(parts, ",") + "}", T: schema.Type{Kind: schema.Text}}
+}
+
+// Document reads a member as text, or an array's length.
+func (Dialect) Document(w *sqlgen.Writer, x *plan.Document) {
+	if !x.Length {
+		w.SQL("(")
+		document(w, x.Doc).SQL(" #>> CAST(").Arg(pathArg(x.Path)).SQL(" AS text[]))")
+		return
+	}
+	w.SQL("(CASE WHEN jsonb_typeof(")
+	at(w, x.Doc, x.Path).SQL(") = 'array' THEN CAST(jsonb_array_length(")
+	at(w, x.Doc, x.Path).SQL(") AS bigint) WHEN ")
+	at(w, x.Doc, x.Path).SQL(" IS NOT NULL THEN 0 END)")
+}
+
+// Contains uses containment of arrays.
+func (Dialect) Contains(w *sqlgen.Writer, x *plan.Contains) {
+	if x.Not {
+		w.SQL("(NOT ")
+	}
+	w.SQL("COALESCE((jsonb_typeof(")
+	at(w, x.Doc, x.Path).SQL(") = 'array' AND (")
+	for i, v := range x.Values {
+		if i > 0 {
+			w.SQL(" OR ")
+		}
+		at(w, x.Doc, x.Path).SQL(" @> ").Arg(&plan.Arg{Value: "[" + sqlgen.JSONValue(v.(*plan.Arg)) + "]", T: schema.Type{Kind: schema.JSON}})
+	}
+	if len(x.Values) == 0 {
+		w.SQL("FALSE")
+	}
+	w.SQL(")), FALSE)")
+	if x.Not {
+		w.SQL(")")
+	}
+}
+
+// Unnest asks whether a value is among another field's elements, as text or as number.
+func (Dialect) Unnest(w *sqlgen.Writer, x *plan.Unnest) {
+	doc := x.Doc.(*plan.Document)
+	if x.Not {
+		w.SQL("(NOT ")
+	}
+	w.SQL("COALESCE((jsonb_typeof(")
+	at(w, doc.Doc, doc.Path).SQL(") = 'array' AND (")
+	at(w, doc.Doc, doc.Path).SQL(" @> jsonb_build_array(").Expr(x.X).SQL(") OR ")
+	at(w, doc.Doc, doc.Path).SQL(" @> jsonb_build_array(CAST(").Expr(x.X).SQL(" AS text)))), FALSE)")
+	if x.Not {
+		w.SQL(")")
+	}
+}
+
+// Order says where NULL stands, unless there is none: by itself PostgreSQL takes it for the largest value,
+// and saying so keeps an index from giving the order.
+func (Dialect) Order(w *sqlgen.Writer, o plan.Order, key func(w *sqlgen.Writer), notNull bool) {
+	key(w)
+	if o.Desc {
+		w.SQL(" DESC")
+	}
+	switch {
+	case notNull:
+	case o.Nulls == "first" || o.Nulls == "" && !o.Desc:
+		w.SQL(" NULLS FIRST")
+	default:
+		w.SQL(" NULLS LAST")
+	}
+}
+
+// Fence keeps the sub-select from being flattened.
+func (Dialect) Fence(w *sqlgen.Writer) { w.SQL(" OFFSET 0") }
+
+// Link compares as text what is of two families.
+func (d Dialect) Link(w *sqlgen.Writer, parent, child func(w *sqlgen.Writer), alike bool) {
+	if alike {
+		d.ANSI.Link(w, parent, child, alike)
+		return
+	}
+	w.SQL("CAST(")
+	parent(w)
+	w.SQL(" AS text) = CAST(")
+	child(w)
+	w.SQL(" AS text)")
+}
+
+// Path writes the first key between separators.
+func (Dialect) Path(w *sqlgen.Writer, key func(w *sqlgen.Writer), _ bool) {
+	w.SQL("CHR(31) || CAST(")
+	key(w)
+	w.SQL(" AS text) || CHR(31)")
+}
+
+// Visited looks for the key between separators.
+func (Dialect) Visited(w *sqlgen.Writer, path, key func(w *sqlgen.Writer)) {
+	w.SQL("STRPOS(")
+	path(w)
+	w.SQL(", CHR(31) || CAST(")
+	key(w)
+	w.SQL(" AS text) || CHR(31)) > 0")
+}
+
+// Append puts a key behind the path.
+func (Dialect) Append(w *sqlgen.Writer, path, key func(w *sqlgen.Writer)) {
+	path(w)
+	w.SQL(" || CAST(")
+	key(w)
+	w.SQL(" AS text) || CHR(31)")
+}

@@ -1,0 +1,480 @@
+package engine
+
+import (
+	"bytes"
+	"encoding/base64"
+	"encoding/json"
+	"math"
+	"strconv"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"resq/engine/sqlgen"
+	"resq/schema"
+)
+
+// safe is the largest whole number that a client's double holds exactly.
+const safe = 1<<53 - 1
+
+// json encodes one value. The stored value decides where it does not fit the declared type: a SQLite column
+// may hold anything.
+func (c *column) json(b []byte, v any) []byte {
+	if v == nil {
+		return append(b, "null"...)
+	}
+	if c.mask != "" {
+		t, _ := c.plain(v)
+		return appendString(b, masked(c.mask, t))
+	}
+	if c.path {
+		t, _ := c.plain(v)
+		return appendPath(b, t)
+	}
+	if c.dataType != "" {
+		return c.cast(b, v)
+	}
+	return c.value(b, v)
+}
+
+// value encodes by the value's own form and the output's type.
+func (c *column) value(b []byte, v any) []byte {
+	switch x := v.(type) {
+	case int64:
+		switch {
+		case c.t.Kind == schema.Bool && (x == 0 || x == 1):
+			return strconv.AppendBool(b, x == 1)
+		case c.t.Kind == schema.Decimal && c.t.Scale > 0:
+			return c.decimal(b, strconv.FormatInt(x, 10)+"."+strings.Repeat("0", c.t.Scale))
+		}
+		return appendInt(b, x)
+	case uint64:
+		if x > safe {
+			return append(strconv.AppendUint(append(b, '"'), x, 10), '"')
+		}
+		return strconv.AppendUint(b, x, 10)
+	case float64:
+		return c.float(b, x, 64)
+	case float32:
+		return c.float(b, float64(x), 32)
+	case bool:
+		return strconv.AppendBool(b, x)
+	case time.Time:
+		return appendString(b, c.moment(x))
+	case sqlgen.JSON:
+		return append(b, x...)
+	case []byte:
+		if c.t.Kind == schema.Binary || c.dbType == "" && !utf8.Valid(x) {
+			return appendBase64(b, x)
+		}
+		return c.textual(b, string(x))
+	case sqlgen.Blob:
+		return appendBase64(b, x)
+	case string:
+		return c.textual(b, x)
+	}
+	return append(b, "null"...)
+}
+
+// textual encodes a text by the output's type: drivers hand over numbers beyond their own types, and all
+// decimals, as texts.
+func (c *column) textual(b []byte, s string) []byte {
+	switch c.t.Kind {
+	case schema.Integer:
+		if w, frac, ok := strings.Cut(s, "."); ok && strings.Trim(frac, "0") == "" {
+			s = w
+		}
+		if n, err := strconv.ParseInt(s, 10, 64); err == nil {
+			return appendInt(b, n)
+		}
+		if isNumber(s) {
+			return append(append(append(b, '"'), s...), '"')
+		}
+	case schema.Decimal:
+		if isNumber(s) {
+			return c.decimal(b, s)
+		}
+	case schema.Number:
+		if f, err := strconv.ParseFloat(s, 64); err == nil && isNumber(s) {
+			return c.float(b, f, 64)
+		}
+	case schema.JSON:
+		if json.Valid([]byte(s)) {
+			return appendJSON(b, s)
+		}
+	case schema.DateTime, schema.Time:
+		if c.computed {
+			s = strings.TrimSuffix(s, ".000000")
+		}
+	}
+	return appendString(b, s)
+}
+
+func isNumber(s string) bool {
+	t := strings.TrimPrefix(s, "-")
+	if t == "" || t[0] == '.' {
+		return false
+	}
+	dot := false
+	for i := 0; i < len(t); i++ {
+		switch {
+		case t[i] == '.' && !dot && i+1 < len(t):
+			dot = true
+		case t[i] < '0' || t[i] > '9':
+			return false
+		}
+	}
+	return true
+}
+
+// decimal keeps the scale: a number up to 15 significant digits, which every client reads exactly, and a
+// string beyond.
+func (c *column) decimal(b []byte, s string) []byte {
+	if c.t.Scale == 0 && !strings.Contains(s, ".") {
+		if n, err := strconv.ParseInt(s, 10, 64); err == nil {
+			return appendInt(b, n)
+		}
+	}
+	digits := strings.TrimLeft(strings.Replace(strings.TrimPrefix(s, "-"), ".", "", 1), "0")
+	if len(digits) > 15 {
+		return append(append(append(b, '"'), s...), '"')
+	}
+	return append(b, s...)
+}
+
+func (c *column) float(b []byte, f float64, bits int) []byte {
+	switch {
+	case math.IsNaN(f):
+		return append(b, `"NaN"`...)
+	case math.IsInf(f, 1):
+		return append(b, `"Infinity"`...)
+	case math.IsInf(f, -1):
+		return append(b, `"-Infinity"`...)
+	case f == 0:
+		f = 0 // no negative zero
+		if c.t.Kind == schema.Decimal && c.t.Scale > 0 {
+			return c.decimal(b, strconv.FormatFloat(0, 'f', c.t.Scale, 64))
+		}
+		return append(b, '0')
+	}
+	if c.t.Kind == schema.Decimal && c.t.Scale > 0 {
+		// SQLite keeps decimals as doubles. The declared scale is shown when no digit is lost by it.
+		if s := strconv.FormatFloat(f, 'f', c.t.Scale, 64); near(s, f) {
+			return c.decimal(b, s)
+		}
+	}
+	if c.computed && c.t.Kind == schema.Number && c.dataType != "number" && c.dataType != "float" {
+		f = rounded(f)
+	}
+	if f == math.Trunc(f) && math.Abs(f) <= safe {
+		return strconv.AppendInt(b, int64(f), 10)
+	}
+	if a := math.Abs(f); a < 1e-6 || a >= 1e21 {
+		return strconv.AppendFloat(b, f, 'e', -1, bits)
+	}
+	return strconv.AppendFloat(b, f, 'f', -1, bits)
+}
+
+// rounded shows a calculated fraction with ten significant digits and four decimals at least. The digits
+// behind are noise of binary arithmetic, differ from database to database, and cost a client more than they
+// tell; dataType number gives them all.
+func rounded(f float64) float64 {
+	digits := 10
+	if whole := int(math.Log10(math.Abs(f))) + 1; whole > 6 {
+		digits = whole + 4
+	}
+	if digits >= 17 {
+		return f
+	}
+	g, err := strconv.ParseFloat(strconv.FormatFloat(f, 'g', digits, 64), 64)
+	if err != nil {
+		return f
+	}
+	return g
+}
+
+func near(s string, f float64) bool {
+	g, err := strconv.ParseFloat(s, 64)
+	return err == nil && math.Abs(g-f) <= math.Abs(f)*1e-12
+}
+
+func appendInt(b []byte, n int64) []byte {
+	if n > safe || n < -safe {
+		return append(strconv.AppendInt(append(b, '"'), n, 10), '"')
+	}
+	return strconv.AppendInt(b, n, 10)
+}
+
+func appendBase64(b, v []byte) []byte {
+	b = append(b, `"base64:`...)
+	b = base64.StdEncoding.AppendEncode(b, v)
+	return append(b, '"')
+}
+
+// appendJSON writes a document as it is, on one line.
+func appendJSON(b []byte, s string) []byte {
+	if !strings.ContainsAny(s, "\n\r\t") {
+		return append(b, s...)
+	}
+	buf := bytes.NewBuffer(b)
+	if err := json.Compact(buf, []byte(s)); err != nil {
+		return appendString(b, s)
+	}
+	return buf.Bytes()
+}
+
+// appendPath writes the path of a walk as a list of keys.
+func appendPath(b []byte, s string) []byte {
+	b = append(b, '[')
+	for i, k := range strings.Split(strings.Trim(s, "\x1f"), "\x1f") {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		if n, err := strconv.ParseInt(k, 10, 64); err == nil && strconv.FormatInt(n, 10) == k {
+			b = appendInt(b, n)
+		} else {
+			b = appendString(b, k)
+		}
+	}
+	return append(b, ']')
+}
+
+// moment writes a time as the database would: without a zone for times that have none, in UTC with Z for
+// those that do.
+func (c *column) moment(t time.Time) string {
+	era := ""
+	if t.Year() <= 0 {
+		t, era = t.AddDate(1-2*t.Year(), 0, 0), " BC"
+	}
+	switch {
+	case c.dbType == "DATE":
+		return t.Format("2006-01-02") + era
+	case c.dbType == "TIMESTAMPTZ" || c.field != nil && c.field.Zone:
+		return t.UTC().Format("2006-01-02T15:04:05.999999Z07:00") + era
+	case c.dbType == "" && c.t.Kind == schema.Date:
+		return t.Format("2006-01-02") + era
+	}
+	return t.Format("2006-01-02 15:04:05.999999") + era
+}
+
+// plain gives a value as text.
+func (c *column) plain(v any) (string, bool) {
+	switch x := v.(type) {
+	case nil:
+		return "", false
+	case string:
+		return x, true
+	case []byte:
+		if c.t.Kind == schema.Binary {
+			return "base64:" + base64.StdEncoding.EncodeToString(x), true
+		}
+		return string(x), true
+	case sqlgen.Blob:
+		return "base64:" + base64.StdEncoding.EncodeToString(x), true
+	case sqlgen.JSON:
+		return string(x), true
+	case time.Time:
+		return c.moment(x), true
+	}
+	s := string(c.value(nil, v))
+	return strings.Trim(s, `"`), true
+}
+
+// text gives a value as the formats without types show it. NULL has none.
+func (c *column) text(v any) (string, bool) {
+	if v == nil {
+		return "", false
+	}
+	b := c.json(nil, v)
+	if len(b) > 0 && b[0] == '"' {
+		var s string
+		if json.Unmarshal(b, &s) == nil {
+			return s, true
+		}
+	}
+	return string(b), true
+}
+
+// stored gives a sort key exactly, for a cursor.
+func (c *column) stored(v any) (string, bool) {
+	switch x := v.(type) {
+	case nil:
+		return "", false
+	case float64:
+		return strconv.FormatFloat(x, 'g', -1, 64), true
+	case float32:
+		return strconv.FormatFloat(float64(x), 'g', -1, 32), true
+	case int64:
+		return strconv.FormatInt(x, 10), true
+	case uint64:
+		return strconv.FormatUint(x, 10), true
+	case bool:
+		return strconv.FormatBool(x), true
+	}
+	return c.plain(v)
+}
+
+// cast gives a value the JSON type the caller asked for. What does not convert stays as it is (A-034).
+func (c *column) cast(b []byte, v any) []byte {
+	natural := c.value(nil, v)
+	s := string(natural)
+	if len(natural) > 0 && natural[0] == '"' {
+		_ = json.Unmarshal(natural, &s) // it was encoded here
+	}
+	switch c.dataType {
+	case "string":
+		return appendString(b, s)
+	case "bool":
+		switch strings.ToLower(s) {
+		case "1", "true":
+			return append(b, "true"...)
+		case "0", "false":
+			return append(b, "false"...)
+		}
+	case "integer":
+		if f, err := strconv.ParseFloat(s, 64); err == nil && isNumber(s) {
+			if n, err := strconv.ParseInt(s, 10, 64); err == nil {
+				return appendInt(b, n)
+			}
+			if math.Abs(f) <= safe {
+				return appendInt(b, int64(f))
+			}
+		}
+	case "number", "float":
+		if isNumber(s) {
+			return append(b, s...)
+		}
+	case "json":
+		if json.Valid([]byte(s)) {
+			return appendJSON(b, s)
+		}
+	case "array":
+		t := strings.TrimSpace(s)
+		switch {
+		case strings.HasPrefix(t, "[") && json.Valid([]byte(t)):
+			return appendJSON(b, t)
+		case natural[0] == '"':
+			b = append(b, '[')
+			for i, part := range strings.Split(s, ",") {
+				if i > 0 {
+					b = append(b, ',')
+				}
+				b = appendString(b, strings.TrimSpace(part))
+			}
+			return append(b, ']')
+		}
+		return append(append(append(b, '['), natural...), ']')
+	}
+	return append(b, natural...)
+}
+
+// masked is the image of a masked value: nothing but itself may be learnt from it.
+func masked(mask, s string) string {
+	if mask != "last4" {
+		return "****"
+	}
+	groups := clusters(s)
+	if len(groups) <= 4 {
+		return "****"
+	}
+	return strings.Repeat("*", len(groups)-4) + strings.Join(groups[len(groups)-4:], "")
+}
+
+// clusters splits a text into characters, combining marks with their base.
+func clusters(s string) []string {
+	var out []string
+	for _, r := range s {
+		if len(out) > 0 && (unicode.Is(unicode.M, r) || r == 0x200d) {
+			out[len(out)-1] += string(r)
+			continue
+		}
+		out = append(out, string(r))
+	}
+	return out
+}
+
+const hexDigits = "0123456789abcdef"
+
+// appendString writes a JSON string. What cannot be seen, or changes how other text is seen, is escaped, so
+// that data cannot disguise itself; broken UTF-8 becomes U+FFFD.
+func appendString(b []byte, s string) []byte {
+	b = append(b, '"')
+	start := 0
+	for i := 0; i < len(s); {
+		if c := s[i]; c < utf8.RuneSelf {
+			if c >= 0x20 && c != '"' && c != '\\' && c != 0x7f {
+				i++
+				continue
+			}
+			b = append(b, s[start:i]...)
+			switch c {
+			case '"', '\\':
+				b = append(b, '\\', c)
+			case '\n':
+				b = append(b, '\\', 'n')
+			case '\r':
+				b = append(b, '\\', 'r')
+			case '\t':
+				b = append(b, '\\', 't')
+			default:
+				b = append(b, '\\', 'u', '0', '0', hexDigits[c>>4], hexDigits[c&15])
+			}
+			i++
+			start = i
+			continue
+		}
+		r, n := utf8.DecodeRuneInString(s[i:])
+		switch {
+		case r == utf8.RuneError && n == 1:
+			b = append(append(b, s[start:i]...), "\ufffd"...)
+		case hidden(r):
+			b = append(b, s[start:i]...)
+			if r > 0xffff {
+				r -= 0x10000
+				b = appendUnit(appendUnit(b, 0xd800+(r>>10)), 0xdc00+(r&0x3ff))
+			} else {
+				b = appendUnit(b, r)
+			}
+		default:
+			i += n
+			continue
+		}
+		i += n
+		start = i
+	}
+	return append(append(b, s[start:]...), '"')
+}
+
+func appendUnit(b []byte, r rune) []byte {
+	return append(b, '\\', 'u', hexDigits[r>>12&15], hexDigits[r>>8&15], hexDigits[r>>4&15], hexDigits[r&15])
+}
+
+// hidden are controls, direction marks, tags and line separators. Zero-width joiners stay: scripts and
+// emoji need them.
+func hidden(r rune) bool {
+	switch {
+	case r < 0xa0, r == 0x2028, r == 0x2029, r == 0xfeff, r == 0x200b, r == 0x200e, r == 0x200f:
+		return true
+	case r >= 0x202a && r <= 0x202e, r >= 0x2066 && r <= 0x2069, r >= 0xe0000 && r <= 0xe007f:
+		return true
+	}
+	return false
+}
+
+// appendCSV writes one value by RFC 4180.
+func appendCSV(b []byte, s string) []byte {
+	if s != "" && !strings.ContainsAny(s, ",\"\r\n") && s[0] != ' ' && s[len(s)-1] != ' ' {
+		return append(b, s...)
+	}
+	b = append(b, '"')
+	b = append(b, strings.ReplaceAll(s, `"`, `""`)...)
+	return append(b, '"')
+}
+
+// appendCell writes one value of a Markdown table on one line.
+func appendCell(b []byte, s string) []byte {
+	return append(b, cellText.Replace(s)...)
+}
+
+var cellText = strings.NewReplacer("|", `\|`, "\r\n", "<br>", "\n", "<br>", "\r", "<br>", "\\", `\\`)

@@ -1,0 +1,221 @@
+// Package engine answers requests: decode, validate, resolve, authorise, plan, render, execute, shape.
+package engine
+
+import (
+	"context"
+	"crypto/rand"
+	"database/sql"
+	"database/sql/driver"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"resq/engine/plan"
+	"resq/engine/policy"
+	"resq/engine/sqlgen"
+	"resq/schema"
+	"resq/schema/problem"
+	"resq/schema/query"
+
+	"github.com/jmoiron/sqlx"
+)
+
+// A Driver is a dialect that can also be talked to.
+type Driver interface {
+	sqlgen.Dialect
+	// Connector opens connections for reading only, on which no statement outlives the timeout.
+	Connector(c *schema.Connection, timeout time.Duration) (driver.Connector, error)
+	// Decode gives what turns a value of a column, as the driver hands it over, into what is meant; nil
+	// when there is nothing to do. The field is nil for anything but a plain field.
+	Decode(dbType string, f *schema.Field) func(any) any
+	// Classify names an error of the database. Nothing of its text may reach a caller.
+	Classify(err error) problem.Code
+}
+
+// Options settle an Engine. The zero value of each means its default.
+type Options struct {
+	Drivers  []Driver
+	Limits   query.Limits     // query.Defaults
+	MaxBytes int              // of an answer's rows; 24 KiB
+	Timeout  time.Duration    // of one read; 5 s
+	Now      func() time.Time // time.Now
+	Secret   []byte           // seals cursors; random, so that they end with the process
+	Log      *slog.Logger     // nothing
+}
+
+// An Engine answers requests on one catalog. It is safe for concurrent use.
+type Engine struct {
+	cat  *schema.Catalog
+	opts Options
+	dbs  map[*schema.Connection]*database
+	seal *sealer
+}
+
+// A database is one connection's pool.
+type database struct {
+	*sqlx.DB
+	driver  Driver
+	timeout time.Duration
+}
+
+// poolSize is the most connections of a pool when the catalog does not say.
+const poolSize = 16
+
+// New makes an engine. It opens no connection yet; a connection whose driver or DSN is not understood is an
+// error.
+func New(cat *schema.Catalog, opts Options) (*Engine, error) {
+	if opts.Limits == (query.Limits{}) {
+		opts.Limits = query.Defaults()
+	}
+	if opts.MaxBytes == 0 {
+		opts.MaxBytes = 24 << 10
+	}
+	if opts.Timeout == 0 {
+		opts.Timeout = 5 * time.Second
+	}
+	if opts.Now == nil {
+		opts.Now = time.Now
+	}
+	if opts.Log == nil {
+		opts.Log = slog.New(slog.DiscardHandler)
+	}
+	if opts.Secret == nil {
+		opts.Secret = make([]byte, 32)
+		if _, err := rand.Read(opts.Secret); err != nil {
+			return nil, err
+		}
+	}
+	e := &Engine{cat: cat, opts: opts, dbs: map[*schema.Connection]*database{}}
+	var err error
+	if e.seal, err = newSealer(opts.Secret); err != nil {
+		return nil, err
+	}
+	for _, c := range cat.Connections {
+		if err := e.open(c); err != nil {
+			return nil, errors.Join(err, e.Close())
+		}
+	}
+	return e, nil
+}
+
+func (e *Engine) open(c *schema.Connection) error {
+	for _, d := range e.opts.Drivers {
+		if d.Name() != c.Driver {
+			continue
+		}
+		timeout := c.Timeout
+		if timeout == 0 {
+			timeout = e.opts.Timeout
+		}
+		in, err := d.Connector(c, timeout)
+		if err != nil {
+			return err
+		}
+		db := sqlx.NewDb(sql.OpenDB(in), d.Name())
+		n := c.Pool
+		if n == 0 {
+			n = poolSize
+		}
+		db.SetMaxOpenConns(n)
+		db.SetMaxIdleConns(n)
+		db.SetConnMaxIdleTime(5 * time.Minute)
+		e.dbs[c] = &database{db, d, timeout}
+		return nil
+	}
+	return fmt.Errorf("connection %s: there is no driver %q", c.Name, c.Driver)
+}
+
+// Close closes every pool.
+func (e *Engine) Close() error {
+	var errs []error
+	for _, db := range e.dbs {
+		errs = append(errs, db.Close())
+	}
+	return errors.Join(errs...)
+}
+
+// Catalog is what the engine answers on.
+func (e *Engine) Catalog() *schema.Catalog { return e.cat }
+
+// Ping tries every connection and gives what is wrong, by connection.
+func (e *Engine) Ping(ctx context.Context) map[string]error {
+	out := map[string]error{}
+	for c, db := range e.dbs {
+		if err := db.PingContext(ctx); err != nil {
+			out[c.Name] = err
+		}
+	}
+	return out
+}
+
+// Query answers one res-query. The error is a problem.List.
+func (e *Engine) Query(ctx context.Context, who *policy.Principal, raw []byte) (*Answer, error) {
+	r, err := query.Decode(raw, e.opts.Limits)
+	if err != nil {
+		return nil, err
+	}
+	after, err := e.seal.open(r)
+	if err != nil {
+		return nil, err
+	}
+	p, err := plan.Read(policy.For(e.cat, who), r, plan.Options{Limits: e.opts.Limits, Now: e.opts.Now(), After: after})
+	if err != nil {
+		return nil, err
+	}
+	db := e.dbs[p.Connection()]
+	st, err := render(p, db.driver, false)
+	if err != nil {
+		return nil, err
+	}
+	return e.execute(ctx, db, p, st, r)
+}
+
+// statements are what a plan comes to.
+type statements struct{ rows, count *sqlgen.Statement }
+
+func render(p *plan.Plan, d sqlgen.Dialect, fence bool) (st statements, err error) {
+	if st.rows, err = sqlgen.Render(p, d, fence); err != nil {
+		return st, err
+	}
+	if p.Total() {
+		st.count, err = sqlgen.Count(p, d, fence)
+	}
+	return st, err
+}
+
+// An Explanation is a compiled request that was not run.
+type Explanation struct{ Statements []Explained }
+
+// An Explained is one statement of an explanation.
+type Explained struct {
+	Connection, SQL string
+	Args            []any
+}
+
+// Explain compiles a res-query without running it.
+func (e *Engine) Explain(_ context.Context, who *policy.Principal, raw []byte) (*Explanation, error) {
+	r, err := query.Decode(raw, e.opts.Limits)
+	if err != nil {
+		return nil, err
+	}
+	after, err := e.seal.open(r)
+	if err != nil {
+		return nil, err
+	}
+	p, err := plan.Read(policy.For(e.cat, who), r, plan.Options{Limits: e.opts.Limits, Now: e.opts.Now(), After: after})
+	if err != nil {
+		return nil, err
+	}
+	st, err := render(p, e.dbs[p.Connection()].driver, false)
+	if err != nil {
+		return nil, err
+	}
+	x := &Explanation{}
+	for _, s := range []*sqlgen.Statement{st.rows, st.count} {
+		if s != nil {
+			x.Statements = append(x.Statements, Explained{p.Connection().Name, s.SQL, s.Args})
+		}
+	}
+	return x, nil
+}

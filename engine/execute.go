@@ -1,0 +1,143 @@
+package engine
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+
+	"resq/engine/plan"
+	"resq/schema/problem"
+	"resq/schema/query"
+
+	"github.com/jmoiron/sqlx"
+)
+
+// execute runs a plan's statements and shapes the answer. A fault of the data may come from a row that the
+// principal does not see, met while the database was free to evaluate conditions early: then everything is
+// run once more behind fences, and only what fails again is told (security.md 5.4).
+func (e *Engine) execute(ctx context.Context, db *database, p *plan.Plan, st statements, r *query.Request) (*Answer, error) {
+	ctx, cancel := context.WithTimeout(ctx, db.timeout)
+	defer cancel()
+	a, err := e.run(ctx, db, p, st, r)
+	if err != nil && db.fault(ctx, err).Code == problem.DataError {
+		if st, err = render(p, db.driver, true); err != nil {
+			return nil, err
+		}
+		a, err = e.run(ctx, db, p, st, r)
+	}
+	if err != nil {
+		return nil, db.fault(ctx, err)
+	}
+	return a, nil
+}
+
+// queryer is a pool or a transaction.
+type queryer interface {
+	QueryxContext(ctx context.Context, query string, args ...any) (*sqlx.Rows, error)
+}
+
+func (e *Engine) run(ctx context.Context, db *database, p *plan.Plan, st statements, r *query.Request) (*Answer, error) {
+	if st.count == nil {
+		return e.read(ctx, db, db.DB, p, st, r, -1)
+	}
+	// Rows and their number are read from one state of the data.
+	tx, err := db.BeginTxx(ctx, &sql.TxOptions{Isolation: db.isolation(), ReadOnly: true})
+	if err != nil {
+		return nil, err
+	}
+	defer tx.Rollback() // nothing was changed; there is nothing to tell if it fails
+	total, err := count(ctx, tx, st)
+	if err != nil {
+		return nil, err
+	}
+	return e.read(ctx, db, tx, p, st, r, total)
+}
+
+// isolation is that of a transaction that sees one state. SQLite's always do and its driver takes no level.
+func (db *database) isolation() sql.IsolationLevel {
+	if db.driver.Name() == "sqlite" {
+		return sql.LevelDefault
+	}
+	return sql.LevelRepeatableRead
+}
+
+func count(ctx context.Context, q queryer, st statements) (int64, error) {
+	rows, err := q.QueryxContext(ctx, st.count.SQL, st.count.Args...)
+	if err != nil {
+		return 0, err
+	}
+	defer rows.Close()
+	var n int64
+	if rows.Next() {
+		if err := rows.Scan(&n); err != nil {
+			return 0, err
+		}
+	}
+	return n, rows.Err()
+}
+
+func (e *Engine) read(ctx context.Context, db *database, q queryer, p *plan.Plan, st statements, r *query.Request, total int64) (*Answer, error) {
+	rows, err := q.QueryxContext(ctx, st.rows.SQL, st.rows.Args...)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	s, err := e.shaper(rows.Rows, db.driver, p, r)
+	if err != nil {
+		return nil, err
+	}
+	for rows.Next() {
+		if err := rows.Scan(s.dest...); err != nil {
+			return nil, err
+		}
+		more, err := s.row()
+		if err != nil {
+			return nil, err
+		}
+		if !more {
+			break
+		}
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return s.answer(total)
+}
+
+// messages are all that a caller learns of a fault of the database.
+var messages = map[problem.Code]string{
+	problem.Timeout:       "the query took too long and was stopped",
+	problem.DataError:     "a value in the data cannot be calculated with as the request asks",
+	problem.Unavailable:   "the database cannot be reached or is busy",
+	problem.DataIntegrity: "the database does not fit the catalog",
+	problem.LimitExceeded: "the request is too complex for the database",
+}
+
+var hints = map[problem.Code]string{
+	problem.Timeout:   "narrow the conditions, or ask for fewer rows",
+	problem.DataError: "NULLIF, CASE or a condition keeps such values out",
+}
+
+// fault turns an error of running a statement into a problem.
+func (db *database) fault(ctx context.Context, err error) *problem.Problem {
+	var l problem.List
+	if errors.As(err, &l) && len(l) > 0 {
+		return l[0]
+	}
+	var p *problem.Problem
+	if errors.As(err, &p) {
+		return p
+	}
+	code := db.driver.Classify(err)
+	switch {
+	case errors.Is(ctx.Err(), context.DeadlineExceeded):
+		code = problem.Timeout
+	case ctx.Err() != nil:
+		code = problem.Timeout
+	}
+	p = &problem.Problem{Code: code, Stage: problem.Database, Message: messages[code], Hint: hints[code], Err: err}
+	if code == problem.Unavailable {
+		p.RetryAfter = 1
+	}
+	return p
+}

@@ -1,0 +1,99 @@
+package funcs
+
+// The functions of dates and times. Callers' spellings (STRFTIME, DATE_FORMAT, TO_CHAR, EXTRACT, DATE_TRUNC,
+// DATE('now', …), …) are turned into these where calls are bound. Weeks are those of ISO 8601.
+var timeFuncs = []Func{
+	part("YEAR", "", "YEAR({0})", "YEAR", "%Y"),
+	part("MONTH", "", "MONTH({0})", "MONTH", "%m"),
+	part("DAY", "DAYOFMONTH", "DAYOFMONTH({0})", "DAY", "%d"),
+	part("HOUR", "", "HOUR({0})", "HOUR", "%H"),
+	part("MINUTE", "", "MINUTE({0})", "MINUTE", "%M"),
+	{Name: "SECOND", Args: []Arg{{Kind: Moment}}, Result: Integer, Leaf: true,
+		MySQL: "SECOND({0})", Postgres: "CAST(FLOOR(EXTRACT(SECOND FROM {0})) AS bigint)", SQLite: "CAST(strftime('%S', {0}) AS INTEGER)"},
+	{Name: "QUARTER", Args: []Arg{{Kind: Moment}}, Result: Integer, Leaf: true,
+		MySQL: "QUARTER({0})", Postgres: "CAST(EXTRACT(QUARTER FROM {0}) AS bigint)", SQLite: "((CAST(strftime('%m', {0}) AS INTEGER) + 2) / 3)"},
+	part("WEEK", "WEEKOFYEAR", "WEEK({0}, 3)", "WEEK", "%V"),
+	part("DOY", "DAYOFYEAR", "DAYOFYEAR({0})", "DOY", "%j"),
+	// DOW counts from Sunday as 0, DAYOFWEEK from Sunday as 1, WEEKDAY from Monday as 0, ISODOW from Monday as 1.
+	part("DOW", "", "(DAYOFWEEK({0}) - 1)", "DOW", "%w"),
+	part("ISODOW", "", "(WEEKDAY({0}) + 1)", "ISODOW", "%u"),
+	{Name: "DAYOFWEEK", Args: []Arg{{Kind: Moment}}, Result: Integer, Leaf: true,
+		MySQL: "DAYOFWEEK({0})", Postgres: "(CAST(EXTRACT(DOW FROM {0}) AS bigint) + 1)", SQLite: "(CAST(strftime('%w', {0}) AS INTEGER) + 1)"},
+	{Name: "WEEKDAY", Args: []Arg{{Kind: Moment}}, Result: Integer, Leaf: true,
+		MySQL: "WEEKDAY({0})", Postgres: "(CAST(EXTRACT(ISODOW FROM {0}) AS bigint) - 1)", SQLite: "(CAST(strftime('%u', {0}) AS INTEGER) - 1)"},
+	{Name: "EPOCH", Aliases: "UNIX_TIMESTAMP UNIXEPOCH", Args: []Arg{{Kind: Moment}}, Result: Integer, Leaf: true,
+		MySQL: "TIMESTAMPDIFF(SECOND, '1970-01-01 00:00:00', {0})", Postgres: "CAST(FLOOR(EXTRACT(EPOCH FROM {0})) AS bigint)", SQLite: "CAST(strftime('%s', {0}) AS INTEGER)"},
+	{Name: "JULIANDAY", Args: []Arg{{Kind: Moment}}, Result: Number, Leaf: true,
+		MySQL:    "(TIMESTAMPDIFF(MICROSECOND, '1970-01-01 00:00:00', {0}) / 86400000000e0 + 2440587.5e0)",
+		Postgres: "(CAST(EXTRACT(EPOCH FROM {0}) AS double precision) / 86400 + 2440587.5)", SQLite: "julianday({0})"},
+	{Name: "#DATE", Args: []Arg{{Kind: Day}}, Result: Date,
+		MySQL: "DATE({0})", Postgres: "CAST({0} AS date)", SQLite: "date({0})"},
+	{Name: "#DATETIME", Args: []Arg{{Kind: Moment}}, Result: DateTime,
+		MySQL: "CAST({0} AS DATETIME)", Postgres: "DATE_TRUNC('second', CAST({0} AS timestamp))", SQLite: "datetime({0})"},
+	{Name: "#TIME", Args: []Arg{{Kind: Moment}}, Result: Time,
+		MySQL: "CAST({0} AS TIME)", Postgres: "DATE_TRUNC('second', CAST({0} AS timestamp))::time", SQLite: "time({0})"},
+	{Name: "LAST_DAY", Args: []Arg{{Kind: Moment}}, Result: Date, Leaf: true,
+		MySQL: "LAST_DAY({0})", Postgres: "CAST(DATE_TRUNC('month', {0}) + INTERVAL '1 month' - INTERVAL '1 day' AS date)", SQLite: "date({0}, 'start of month', '+1 month', '-1 day')"},
+
+	trunc("YEAR", "CAST(DATE_FORMAT({0}, '%Y-01-01 00:00:00') AS DATETIME)", "year", "strftime('%Y-01-01 00:00:00', {0})"),
+	trunc("QUARTER", "CAST(MAKEDATE(YEAR({0}), 1) + INTERVAL (QUARTER({0}) - 1) QUARTER AS DATETIME)", "quarter",
+		"(strftime('%Y', {0}) || CASE WHEN strftime('%m', {0}) <= '03' THEN '-01' WHEN strftime('%m', {0}) <= '06' THEN '-04' WHEN strftime('%m', {0}) <= '09' THEN '-07' ELSE '-10' END || '-01 00:00:00')"),
+	trunc("MONTH", "CAST(DATE_FORMAT({0}, '%Y-%m-01 00:00:00') AS DATETIME)", "month", "strftime('%Y-%m-01 00:00:00', {0})"),
+	trunc("WEEK", "CAST(DATE(DATE_SUB({0}, INTERVAL WEEKDAY({0}) DAY)) AS DATETIME)", "week", "datetime({0}, 'start of day', '-6 days', 'weekday 1')"),
+	trunc("DAY", "CAST(DATE({0}) AS DATETIME)", "day", "datetime({0}, 'start of day')"),
+	trunc("HOUR", "CAST(DATE_FORMAT({0}, '%Y-%m-%d %H:00:00') AS DATETIME)", "hour", "strftime('%Y-%m-%d %H:00:00', {0})"),
+	trunc("MINUTE", "CAST(DATE_FORMAT({0}, '%Y-%m-%d %H:%i:00') AS DATETIME)", "minute", "strftime('%Y-%m-%d %H:%M:00', {0})"),
+	trunc("SECOND", "CAST(DATE_FORMAT({0}, '%Y-%m-%d %H:%i:%s') AS DATETIME)", "second", "datetime({0})"),
+
+	// Adding to a date gives a date, adding to a moment a moment; the day is cut to the month's last.
+	addTo("DATE", "YEAR", "years"), addTo("DATE", "MONTH", "months"), addTo("DATE", "DAY", "days"),
+	addTo("MOMENT", "YEAR", "years"), addTo("MOMENT", "MONTH", "months"), addTo("MOMENT", "DAY", "days"),
+	addTo("MOMENT", "HOUR", "hours"), addTo("MOMENT", "MINUTE", "minutes"), addTo("MOMENT", "SECOND", "seconds"),
+
+	// DATEDIFF(a, b) is a − b in days; the others are complete units from the first to the second.
+	{Name: "#DAYS_BETWEEN", Args: []Arg{{Kind: Day}, {Kind: Day}}, Result: Integer,
+		MySQL: "DATEDIFF({0}, {1})", Postgres: "CAST(CAST({0} AS date) - CAST({1} AS date) AS bigint)", SQLite: "CAST(ROUND(julianday(date({0})) - julianday(date({1}))) AS INTEGER)"},
+	span("SECOND", "1"), span("MINUTE", "60"), span("HOUR", "3600"), span("DAY", "86400"), span("WEEK", "604800"),
+	months("MONTH", ""), months("QUARTER", " / 3"), months("YEAR", " / 12"),
+}
+
+func part(name, aliases string, mysql Template, pg, sqlite string) Func {
+	return Func{Name: name, Aliases: aliases, Args: []Arg{{Kind: Moment}}, Result: Integer, Leaf: true, MySQL: mysql,
+		Postgres: Template("CAST(EXTRACT(" + pg + " FROM {0}) AS bigint)"), SQLite: Template("CAST(strftime('" + sqlite + "', {0}) AS INTEGER)")}
+}
+
+func trunc(unit string, mysql Template, pg string, sqlite Template) Func {
+	return Func{Name: "#TRUNC_" + unit, Args: []Arg{{Kind: Moment}}, Result: DateTime, MySQL: mysql,
+		Postgres: Template("DATE_TRUNC('" + pg + "', {0})"), SQLite: sqlite}
+}
+
+func addTo(what, unit, plural string) Func {
+	f := Func{Name: "#ADD_" + what + "_" + unit, Args: []Arg{{Kind: Moment}, {Kind: Num}}, Result: DateTime,
+		MySQL:    Template("DATE_ADD({0}, INTERVAL {1} " + unit + ")"),
+		Postgres: Template("({0} + CAST(CASE WHEN {1} BETWEEN -100000000 AND 100000000 THEN {1} END AS double precision) * INTERVAL '1 " + unit + "')"),
+		SQLite:   Template("datetime({0}, CAST(CAST({1} AS INTEGER) AS TEXT) || ' " + plural + "', 'floor')"),
+	}
+	if what == "DATE" {
+		f.Args[0].Kind, f.Result = Day, Date
+		f.MySQL = "DATE(" + f.MySQL + ")"
+		f.Postgres = "CAST(" + f.Postgres + " AS date)"
+		f.SQLite = Template("date({0}, CAST(CAST({1} AS INTEGER) AS TEXT) || ' " + plural + "', 'floor')")
+	}
+	return f
+}
+
+func span(unit, seconds string) Func {
+	return Func{Name: "#DIFF_" + unit, Args: []Arg{{Kind: Moment}, {Kind: Moment}}, Result: Integer,
+		MySQL:    Template("TIMESTAMPDIFF(" + unit + ", {0}, {1})"),
+		Postgres: Template("CAST(TRUNC(EXTRACT(EPOCH FROM ({1} - {0})) / " + seconds + ") AS bigint)"),
+		SQLite:   Template("((CAST(strftime('%s', {1}) AS INTEGER) - CAST(strftime('%s', {0}) AS INTEGER)) / " + seconds + ")")}
+}
+
+func months(unit, div string) Func {
+	const m = "((CAST(strftime('%Y', {1}) AS INTEGER) - CAST(strftime('%Y', {0}) AS INTEGER)) * 12 + CAST(strftime('%m', {1}) AS INTEGER) - CAST(strftime('%m', {0}) AS INTEGER)"
+	return Func{Name: "#DIFF_" + unit, Args: []Arg{{Kind: Moment}, {Kind: Moment}}, Result: Integer,
+		MySQL:    Template("TIMESTAMPDIFF(" + unit + ", {0}, {1})"),
+		Postgres: Template("(CAST(EXTRACT(YEAR FROM AGE({1}, {0})) * 12 + EXTRACT(MONTH FROM AGE({1}, {0})) AS bigint)" + div + ")"),
+		SQLite: Template("(" + m + " - CASE WHEN datetime({1}) >= datetime({0}) AND strftime('%d %H:%M:%S', {1}) < strftime('%d %H:%M:%S', {0}) THEN 1" +
+			" WHEN datetime({1}) < datetime({0}) AND strftime('%d %H:%M:%S', {1}) > strftime('%d %H:%M:%S', {0}) THEN -1 ELSE 0 END)" + div + ")")}
+}

@@ -1,0 +1,176 @@
+package plan
+
+import (
+	"resq/schema"
+	"resq/schema/query"
+)
+
+// union is the type that values of two types share.
+func union(a, b schema.Type) schema.Type {
+	switch {
+	case a.Kind == schema.Any:
+		return b
+	case b.Kind == schema.Any:
+		return a
+	case a.Kind == schema.Decimal && b.Kind == schema.Decimal:
+		return schema.Type{Kind: schema.Decimal, Precision: 38, Scale: max(a.Scale, b.Scale)}
+	case a.Kind == b.Kind:
+		return a
+	case a.Kind.Numeric() && b.Kind.Numeric():
+		if a.Kind == schema.Number || b.Kind == schema.Number {
+			return schema.Type{Kind: schema.Number}
+		}
+		if a.Kind == schema.Decimal {
+			return a
+		}
+		return b
+	case a.Kind == schema.Date && b.Kind == schema.DateTime || a.Kind == schema.DateTime && b.Kind == schema.Date:
+		return schema.Type{Kind: schema.DateTime}
+	case a.Kind == schema.Bool && b.Kind.Numeric():
+		return b
+	case b.Kind == schema.Bool && a.Kind.Numeric():
+		return a
+	}
+	return schema.Type{Kind: schema.Text}
+}
+
+// fits says whether values of a can stand among values of b without a conversion.
+func fits(a, b schema.Type) bool {
+	switch {
+	case a.Kind == b.Kind, a.Kind == schema.Any, b.Kind == schema.Any:
+		return true
+	case a.Kind.Numeric() && b.Kind.Numeric():
+		return true
+	}
+	return text(a.Kind) && text(b.Kind)
+}
+
+func text(k schema.Kind) bool { return k == schema.String || k == schema.Text }
+
+// convertTo makes e a value of t. A literal is read anew by that type where it can be.
+func convertTo(e Expr, t schema.Type) Expr {
+	if e == nil || fits(e.Type(), t) {
+		return e
+	}
+	if a, ok := e.(*Arg); ok {
+		if v, ok := retype(a, t); ok {
+			return v
+		}
+	}
+	return &Convert{X: e, T: t}
+}
+
+// retype reads a literal as a value of another type.
+func retype(a *Arg, t schema.Type) (*Arg, bool) {
+	s, ok := argText(a)
+	if !ok {
+		return nil, false
+	}
+	v, ok := parseValue(s, t, nil)
+	return v, ok
+}
+
+// compare makes two sides fit and compares them. A literal takes the type of the other side; a column and a
+// column of different families meet as keys.
+func (b *binder) compare(op query.Op, l, r Expr) Expr {
+	l, r = meet(l, r)
+	return &Compare{Op: op, L: l, R: r}
+}
+
+// meet makes two sides of a comparison fit.
+func meet(l, r Expr) (Expr, Expr) {
+	lt, rt := l.Type(), r.Type()
+	if fits(lt, rt) || lt.Kind.Textual() && rt.Kind.Textual() && !typed(lt.Kind) && !typed(rt.Kind) {
+		return l, r
+	}
+	if a, ok := r.(*Arg); ok {
+		if v, ok := retype(a, lt); ok {
+			return l, v
+		}
+	}
+	if a, ok := l.(*Arg); ok {
+		if v, ok := retype(a, rt); ok {
+			return v, r
+		}
+	}
+	key := func(e Expr, k schema.Kind) Expr { return &Convert{X: e, T: schema.Type{Kind: k}, How: Key} }
+	switch {
+	case lt.Kind == schema.Date && rt.Kind == schema.DateTime, lt.Kind == schema.DateTime && rt.Kind == schema.Date:
+		return l, r
+	case lt.Kind == schema.Bool && rt.Kind.Numeric():
+		return &Convert{X: l, T: schema.Type{Kind: schema.Integer}}, r
+	case rt.Kind == schema.Bool && lt.Kind.Numeric():
+		return l, &Convert{X: r, T: schema.Type{Kind: schema.Integer}}
+	case fraction(lt.Kind) && rt.Kind.Textual():
+		return l, key(r, schema.Number)
+	case fraction(rt.Kind) && lt.Kind.Textual():
+		return key(l, schema.Number), r
+	}
+	if !text(lt.Kind) {
+		l = key(l, schema.Text)
+	}
+	if !text(rt.Kind) {
+		r = key(r, schema.Text)
+	}
+	return l, r
+}
+
+// typed says whether a textual kind has a type of its own in some database.
+func typed(k schema.Kind) bool { return k == schema.Enum || k == schema.UUID }
+
+func fraction(k schema.Kind) bool { return k == schema.Decimal || k == schema.Number }
+
+// number makes e a number; text gives its leading number.
+func number(e Expr) Expr {
+	t := e.Type()
+	switch {
+	case t.Kind.Numeric(), t.Kind == schema.Any:
+		return e
+	case t.Kind == schema.Bool:
+		return &Convert{X: e, T: schema.Type{Kind: schema.Integer}}
+	}
+	if a, ok := e.(*Arg); ok {
+		for _, k := range []schema.Kind{schema.Integer, schema.Decimal} {
+			if v, ok := retype(a, schema.Type{Kind: k}); ok {
+				return v
+			}
+		}
+	}
+	return &Convert{X: e, T: schema.Type{Kind: schema.Number}, How: Lead}
+}
+
+// asText makes e a text.
+func asText(e Expr) Expr {
+	if k := e.Type().Kind; text(k) || k == schema.Any {
+		return e
+	}
+	return &Convert{X: e, T: schema.Type{Kind: schema.Text}}
+}
+
+// condition makes e a condition: a number is true when it is not 0.
+func condition(e Expr) (Expr, bool) {
+	switch k := e.Type().Kind; {
+	case k == schema.Bool:
+		return e, true
+	case k.Numeric():
+		return &Compare{Op: query.Ne, L: e, R: &Int{N: 0}}, true
+	case k == schema.Any:
+		return &Convert{X: e, T: boolean}, true
+	}
+	return nil, false
+}
+
+// arith gives the type of an operation on two numbers.
+func arithType(op string, l, r schema.Type) schema.Type {
+	if op == "/" {
+		return schema.Type{Kind: schema.Number}
+	}
+	t := union(l, r)
+	if op == "*" && t.Kind == schema.Decimal {
+		t.Scale = min(30, l.Scale+r.Scale)
+	}
+	if t.Kind == schema.Any {
+		t.Kind = schema.Integer
+	}
+	return t
+}

@@ -1,0 +1,212 @@
+package policy
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"resq/schema"
+	"resq/schema/query"
+)
+
+// A View is the catalog as one principal sees it: what is not granted is not there. Hidden and missing
+// names give the same answer, and hints come only from the view.
+type View struct {
+	cat *schema.Catalog
+	who *Principal
+}
+
+// For gives the view of a principal.
+func For(c *schema.Catalog, who *Principal) *View { return &View{c, who} }
+
+// Who is the principal.
+func (v *View) Who() *Principal { return v.who }
+
+// Catalog is what the view is of. Only search may use it, with Visible.
+func (v *View) Catalog() *schema.Catalog { return v.cat }
+
+// Visible says whether the principal may use r.
+func (v *View) Visible(r *schema.Resource) bool { return v.plays(r.Roles) }
+
+// Readable says whether the principal may read f at all, masked or not.
+func (v *View) Readable(f *schema.Field) bool { return v.plays(f.Roles) }
+
+func (v *View) plays(roles []string) bool {
+	return len(roles) == 0 || slices.ContainsFunc(roles, func(r string) bool { return slices.Contains(v.who.Roles, r) })
+}
+
+// Resource finds a resource the principal may use.
+func (v *View) Resource(code string) (*schema.Resource, bool) {
+	r, ok := v.cat.Resource(code)
+	if !ok || !v.Visible(r) {
+		return nil, false
+	}
+	return r, true
+}
+
+// Field finds a field of r that the principal may read.
+func (v *View) Field(r *schema.Resource, code string) (*schema.Field, bool) {
+	f, ok := r.Field(code)
+	if !ok || !v.Readable(f) {
+		return nil, false
+	}
+	return f, true
+}
+
+// Fields are those of r that the principal may read, in catalog order.
+func (v *View) Fields(r *schema.Resource) []*schema.Field {
+	hidden := slices.ContainsFunc(r.Fields, func(f *schema.Field) bool { return !v.Readable(f) })
+	if !hidden {
+		return r.Fields
+	}
+	var out []*schema.Field
+	for _, f := range r.Fields {
+		if v.Readable(f) {
+			out = append(out, f)
+		}
+	}
+	return out
+}
+
+// Resources are all that the principal may use, in catalog order.
+func (v *View) Resources() []*schema.Resource {
+	var out []*schema.Resource
+	for _, r := range v.cat.Resources {
+		if v.Visible(r) {
+			out = append(out, r)
+		}
+	}
+	return out
+}
+
+// Codes are the codes of Resources, for hints.
+func (v *View) Codes() []string {
+	rs := v.Resources()
+	out := make([]string, len(rs))
+	for i, r := range rs {
+		out[i] = r.Code
+	}
+	return out
+}
+
+// A Grant says which rows of a resource a principal sees. The zero Grant is none.
+type Grant struct {
+	All  bool
+	Cond *query.Node
+	Args map[string]*schema.Field // what $names in Cond stand for
+}
+
+// Rows decides the row rule of r: the first case of its rule whose condition on the principal holds. No
+// case is no row.
+func (v *View) Rows(r *schema.Resource) Grant {
+	if r.Rows == nil {
+		return Grant{All: true}
+	}
+	if r.Rows.Rule == nil {
+		return Grant{Cond: r.Rows.Cond}
+	}
+	for i := range r.Rows.Rule.Cases {
+		c := &r.Rows.Rule.Cases[i]
+		if c.When != nil && !v.who.holds(c.When) {
+			continue
+		}
+		switch {
+		case c.All:
+			return Grant{All: true}
+		case c.None:
+			return Grant{}
+		}
+		return Grant{Cond: c.Rows, Args: r.Rows.Args}
+	}
+	return Grant{}
+}
+
+// holds evaluates a condition on the principal's attributes. A missing attribute satisfies IS NULL and
+// nothing else.
+func (p *Principal) holds(n *query.Node) bool {
+	result := !n.Or
+	any := false
+	step := func(ok bool) {
+		any = true
+		if n.Or {
+			result = result || ok
+		} else {
+			result = result && ok
+		}
+	}
+	for _, l := range n.Leaves {
+		step(p.leaf(l))
+	}
+	for _, c := range n.Children {
+		step(p.holds(c))
+	}
+	if !any {
+		result = true
+	}
+	return result != n.Not
+}
+
+func (p *Principal) leaf(l *query.Leaf) bool {
+	a, ok := p.Attributes[l.Field]
+	ok = ok && (a.List || len(a.Texts) > 0)
+	switch l.Op {
+	case query.IsNull:
+		return !ok
+	case query.IsNotNull:
+		return ok
+	}
+	if !ok {
+		return false
+	}
+	want := l.Tokens
+	if !l.HasTokens {
+		want = []string{l.Token}
+		if l.Op == query.In || l.Op == query.NotIn {
+			want = strings.Split(l.Token, ",")
+			for i := range want {
+				want[i] = strings.TrimSpace(want[i])
+			}
+		}
+	}
+	has := slices.ContainsFunc(a.Texts, func(s string) bool { return slices.Contains(want, s) })
+	switch l.Op {
+	case query.Eq, query.In:
+		return has
+	case query.Ne, query.NotIn:
+		return !has
+	}
+	if a.List || len(a.Texts) != 1 {
+		return false
+	}
+	c, ok := compare(a.Texts[0], want[0])
+	if !ok {
+		return false
+	}
+	switch l.Op {
+	case query.Lt:
+		return c < 0
+	case query.Le:
+		return c <= 0
+	case query.Gt:
+		return c > 0
+	case query.Ge:
+		return c >= 0
+	}
+	return false
+}
+
+// compare compares numbers as numbers; texts have no order here.
+func compare(a, b string) (int, bool) {
+	x, err1 := strconv.ParseFloat(a, 64)
+	y, err2 := strconv.ParseFloat(b, 64)
+	if err1 != nil || err2 != nil {
+		return 0, false
+	}
+	switch {
+	case x < y:
+		return -1, true
+	case x > y:
+		return 1, true
+	}
+	return 0, true
+}

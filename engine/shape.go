@@ -1,0 +1,290 @@
+package engine
+
+import (
+	"bytes"
+	"database/sql"
+	"strconv"
+
+	"resq/engine/plan"
+	"resq/schema"
+	"resq/schema/problem"
+	"resq/schema/query"
+)
+
+// An Answer is what a tool says. Rows are encoded once, as they are read.
+type Answer struct {
+	Text []byte // the first text block
+	Meta []byte // the second, of the formats csv and markdown: what columns and objects say in their object
+	Rows int
+	Cut  bool // the byte budget ended the page
+}
+
+// hardBytes is the largest answer, whatever the budget: a page always holds one row at least.
+const hardBytes = 1 << 20
+
+// A column is how one output is encoded.
+type column struct {
+	name     string
+	quoted   []byte // the name as JSON
+	t        schema.Type
+	field    *schema.Field
+	mask     string
+	dataType string
+	path     bool // the path of a walk
+	computed bool
+	decode   func(any) any
+	dbType   string
+}
+
+// A shaper turns rows into an answer.
+type shaper struct {
+	e     *Engine
+	p     *plan.Plan
+	r     *query.Request
+	cols  []column
+	shown int
+	vals  []any
+	dest  []any
+
+	body    []byte
+	one     []byte
+	n       int64
+	last    []any
+	more    bool
+	cut     bool
+	notices []string
+}
+
+func (e *Engine) shaper(rows *sql.Rows, d Driver, p *plan.Plan, r *query.Request) (*shaper, error) {
+	types, err := rows.ColumnTypes()
+	if err != nil {
+		return nil, err
+	}
+	root := p.Root()
+	s := &shaper{e: e, p: p, r: r, shown: len(root.Out) - root.Hidden, vals: make([]any, len(root.Out)), dest: make([]any, len(root.Out)), notices: p.Notices()}
+	for i, o := range root.Out {
+		s.dest[i] = &s.vals[i]
+		c := column{name: o.Name, t: o.Expr.Type(), field: o.Field, mask: o.Mask, dataType: o.DataType, computed: o.Field == nil}
+		if x, ok := o.Expr.(*plan.Column); ok {
+			c.path = x.Pseudo == "path"
+			c.computed = false
+		}
+		if i < len(types) {
+			c.dbType = types[i].DatabaseTypeName()
+			c.decode = d.Decode(c.dbType, o.Field)
+		}
+		c.quoted = appendString(nil, o.Name)
+		s.cols = append(s.cols, c)
+	}
+	s.head()
+	return s, nil
+}
+
+// head writes what stands before the rows.
+func (s *shaper) head() {
+	switch s.r.Format {
+	case query.CSV:
+		for i := 0; i < s.shown; i++ {
+			if i > 0 {
+				s.body = append(s.body, ',')
+			}
+			s.body = appendCSV(s.body, s.cols[i].name)
+		}
+		s.body = append(s.body, '\n')
+	case query.Markdown:
+		s.body = append(s.body, '|')
+		for i := 0; i < s.shown; i++ {
+			s.body = append(appendCell(append(s.body, ' '), s.cols[i].name), " |"...)
+		}
+		s.body = append(s.body, "\n|"...)
+		for i := 0; i < s.shown; i++ {
+			s.body = append(s.body, " --- |"...)
+		}
+		s.body = append(s.body, '\n')
+	default:
+		s.body = append(s.body, `{"resource":`...)
+		s.body = appendString(s.body, s.r.Resource)
+		if s.r.Format == query.Columns {
+			s.body = append(s.body, `,"columns":[`...)
+			for i := 0; i < s.shown; i++ {
+				if i > 0 {
+					s.body = append(s.body, ',')
+				}
+				s.body = append(s.body, s.cols[i].quoted...)
+			}
+			s.body = append(s.body, ']')
+		}
+		if s.r.Format == query.Objects {
+			s.body = append(s.body, `,"records":[`...)
+		} else {
+			s.body = append(s.body, `,"rows":[`...)
+		}
+	}
+}
+
+// row encodes the row that was scanned. It says false when the page is full.
+func (s *shaper) row() (bool, error) {
+	page := s.p.Page()
+	if page.Limit >= 0 && s.n == page.Limit {
+		s.more = true
+		return false, nil
+	}
+	for i := range s.vals {
+		if d := s.cols[i].decode; d != nil && s.vals[i] != nil {
+			s.vals[i] = d(s.vals[i])
+		}
+	}
+	if s.n == 0 {
+		s.walkNotices()
+	}
+	s.one = s.encode(s.one[:0])
+	room := s.e.opts.MaxBytes
+	if s.n == 0 {
+		room = max(room, hardBytes)
+	}
+	if len(s.body)+len(s.one) > room {
+		if s.n == 0 {
+			return false, problem.List{{Code: problem.LimitExceeded, Stage: problem.Database, Message: "one row is larger than an answer may be",
+				Hint: "ask for fewer fields, or for a part of the long ones: LEFT(field, 1000)"}}
+		}
+		s.more, s.cut = true, true
+		return false, nil
+	}
+	s.body = append(s.body, s.one...)
+	s.n++
+	if len(page.Keys) > 0 {
+		s.last = s.last[:0]
+		for _, k := range page.Keys {
+			s.last = append(s.last, s.vals[k])
+		}
+	}
+	return true, nil
+}
+
+func (s *shaper) encode(b []byte) []byte {
+	switch s.r.Format {
+	case query.CSV:
+		for i := 0; i < s.shown; i++ {
+			if i > 0 {
+				b = append(b, ',')
+			}
+			if t, ok := s.cols[i].text(s.vals[i]); ok {
+				b = appendCSV(b, t)
+			}
+		}
+		return append(b, '\n')
+	case query.Markdown:
+		b = append(b, '|')
+		for i := 0; i < s.shown; i++ {
+			b = append(b, ' ')
+			if t, ok := s.cols[i].text(s.vals[i]); ok {
+				b = appendCell(b, t)
+			}
+			b = append(b, " |"...)
+		}
+		return append(b, '\n')
+	}
+	if s.n > 0 {
+		b = append(b, ',')
+	}
+	b = append(b, '\n')
+	open, shut := byte('['), byte(']')
+	if s.r.Format == query.Objects {
+		open, shut = '{', '}'
+	}
+	b = append(b, open)
+	for i := 0; i < s.shown; i++ {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		if open == '{' {
+			b = append(append(b, s.cols[i].quoted...), ':')
+		}
+		b = s.cols[i].json(b, s.vals[i])
+	}
+	return append(b, shut)
+}
+
+// walkNotices says what a walk left out.
+func (s *shaper) walkNotices() {
+	for i := s.shown; i < len(s.cols); i++ {
+		n, ok := s.vals[i].(int64)
+		if b, isBytes := s.vals[i].([]byte); isBytes {
+			n, ok = int64(len(bytes.TrimLeft(b, "0"))), true
+		}
+		if !ok || n == 0 {
+			continue
+		}
+		switch s.cols[i].name {
+		case "#cycle":
+			s.notices = append(s.notices, "CYCLE_CUT: rows that are their own ancestors are given once")
+		case "#depth":
+			s.notices = append(s.notices, "DEPTH_CUT: there are levels below the last one given")
+		case "#rows":
+			s.notices = append(s.notices, "ROWS_CUT: the tree has more rows than a walk may reach")
+		}
+	}
+}
+
+// answer writes what stands behind the rows: whether there are more and how to get them, and every cut.
+func (s *shaper) answer(total int64) (*Answer, error) {
+	page := s.p.Page()
+	if s.cut {
+		s.notices = append(s.notices, "BYTES_CUT: the page ended after "+strconv.FormatInt(s.n, 10)+" rows, at the size an answer may have")
+	}
+	a := &Answer{Rows: int(s.n), Cut: s.cut}
+	var meta []byte
+	if total >= 0 {
+		meta = strconv.AppendInt(append(meta, `,"total":`...), total, 10)
+	}
+	meta = strconv.AppendBool(append(meta, `,"hasMore":`...), s.more)
+	if s.more {
+		next := page.Offset + s.n
+		if s.r.Cursor == "" && next <= s.e.opts.Limits.Offset {
+			meta = strconv.AppendInt(append(meta, `,"nextOffset":`...), next, 10)
+		}
+		if len(page.Keys) > 0 {
+			c, err := s.e.seal.close(s.r, s.keys())
+			if err != nil {
+				return nil, err
+			}
+			meta = appendString(append(meta, `,"cursor":`...), c)
+		}
+	}
+	if len(s.notices) > 0 {
+		meta = append(meta, `,"notice":[`...)
+		for i, n := range s.notices {
+			if i > 0 {
+				meta = append(meta, ',')
+			}
+			meta = appendString(meta, n)
+		}
+		meta = append(meta, ']')
+	}
+	meta = append(meta, '}')
+	switch s.r.Format {
+	case query.CSV, query.Markdown:
+		a.Text = s.body
+		a.Meta = appendString([]byte(`{"resource":`), s.r.Resource)
+		a.Meta = strconv.AppendInt(append(a.Meta, `,"count":`...), s.n, 10)
+		a.Meta = append(a.Meta, meta...)
+	default:
+		if s.n > 0 {
+			s.body = append(s.body, '\n')
+		}
+		a.Text = append(append(s.body, ']'), meta...)
+	}
+	return a, nil
+}
+
+// keys are the sort keys of the last row, as texts a cursor can hold.
+func (s *shaper) keys() []*string {
+	out := make([]*string, len(s.last))
+	for i, v := range s.last {
+		c := &s.cols[s.p.Page().Keys[i]]
+		if t, ok := c.stored(v); ok {
+			out[i] = &t
+		}
+	}
+	return out
+}

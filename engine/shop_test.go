@@ -1,0 +1,160 @@
+package engine_test
+
+import (
+	"database/sql/driver"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/fstest"
+	"time"
+
+	"go.yaml.in/yaml/v4"
+
+	"resq/engine"
+	"resq/engine/dialect/mysql"
+	"resq/engine/dialect/postgres"
+	"resq/engine/dialect/sqlite"
+	"resq/engine/policy"
+	"resq/schema"
+	"resq/testdb"
+)
+
+// now is the clock of every engine under test.
+var now = time.Date(2024, 6, 15, 12, 0, 0, 0, time.UTC)
+
+// A recorded driver is the real dialect whose connections tell the recorder what they are asked to do.
+type recorded struct {
+	engine.Driver
+	recorder *testdb.Recorder
+}
+
+// Connector opens the dialect's own connector and listens to it.
+func (d recorded) Connector(c *schema.Connection, timeout time.Duration) (driver.Connector, error) {
+	inner, err := d.Driver.Connector(c, timeout)
+	if err != nil {
+		return nil, err
+	}
+	return d.recorder.Connector(inner), nil
+}
+
+// A bench is an engine over one database system, and what is needed to look behind it.
+type bench struct {
+	engine   *engine.Engine
+	catalog  *schema.Catalog
+	recorder *testdb.Recorder
+	on       testdb.Engine
+	dsn      map[string]string // connection → DSN
+}
+
+// newBench loads the catalog files and opens an engine on the databases of dsn, by connection name.
+func newBench(t testing.TB, on testdb.Engine, files fstest.MapFS, dsn map[string]string) *bench {
+	t.Helper()
+	b := &bench{recorder: &testdb.Recorder{}, on: on, dsn: dsn}
+	files["connections.yaml"] = &fstest.MapFile{Data: connections(on.Name, dsn)}
+	var err error
+	if b.catalog, err = schema.LoadFS(files, schema.LoadOptions{}); err != nil {
+		t.Fatalf("catalog:\n%v", err)
+	}
+	b.engine, err = engine.New(b.catalog, engine.Options{
+		Drivers: []engine.Driver{recorded{sqlite.New(), b.recorder}, recorded{mysql.New(), b.recorder}, recorded{postgres.New(), b.recorder}},
+		Now:     func() time.Time { return now },
+		Secret:  []byte("a secret of the tests, 32 bytes."),
+		Timeout: 30 * time.Second, // for a loaded machine; what is tested here is not the time-out
+		Log:     slog.New(slog.DiscardHandler),
+	})
+	if err != nil {
+		t.Fatalf("engine on %s: %v", on.Name, err)
+	}
+	t.Cleanup(func() { b.engine.Close() })
+	return b
+}
+
+// connections writes the part of a catalog that the tests decide: where the databases are.
+func connections(driver string, dsn map[string]string) []byte {
+	var s strings.Builder
+	s.WriteString("version: 1\nconnections:\n")
+	for name, d := range dsn {
+		fmt.Fprintf(&s, "  %s: {driver: %s, dsn: %q}\n", name, driver, d)
+	}
+	return []byte(s.String())
+}
+
+const shopDir = "../testdata/db/shop"
+
+// newShop makes the databases of the shop on one database system and opens an engine on them.
+func newShop(t testing.TB, on testdb.Engine) *bench {
+	t.Helper()
+	dsn := map[string]string{
+		"main": testdb.Create(t, on, readFile(t, filepath.Join(shopDir, on.Name+".sql"))),
+		"side": testdb.Create(t, on, readFile(t, filepath.Join(shopDir, on.Name+".side.sql"))),
+	}
+	return newBench(t, on, catalogFiles(t, filepath.Join(shopDir, "catalog")), dsn)
+}
+
+func catalogFiles(t testing.TB, dir string) fstest.MapFS {
+	t.Helper()
+	files := fstest.MapFS{}
+	err := fs.WalkDir(os.DirFS(dir), ".", func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		files[path] = &fstest.MapFile{Data: []byte(readFile(t, filepath.Join(dir, path)))}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return files
+}
+
+func readFile(t testing.TB, path string) string {
+	t.Helper()
+	b, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(b)
+}
+
+// principals reads who may ask in the case files.
+func principals(t testing.TB) map[string]*policy.Principal {
+	t.Helper()
+	var file map[string]struct {
+		Roles      []string
+		Attributes map[string]string
+		Funcs      map[string]any
+	}
+	if err := yaml.Unmarshal([]byte(readFile(t, filepath.Join(shopDir, "principals.yaml"))), &file); err != nil {
+		t.Fatal(err)
+	}
+	all := map[string]*policy.Principal{}
+	for name, p := range file {
+		who := &policy.Principal{
+			Name: name, Key: name + "-key", Roles: p.Roles, Scopes: []string{"read"},
+			Attributes: map[string]policy.Value{}, Funcs: map[string]policy.Value{},
+		}
+		for k, v := range p.Attributes {
+			who.Attributes[k] = policy.One(v)
+		}
+		for k, v := range p.Funcs {
+			switch v := v.(type) {
+			case string:
+				who.Funcs[k] = policy.One(v)
+			case []any:
+				list := policy.Value{List: true}
+				for _, x := range v {
+					list.Texts = append(list.Texts, x.(string))
+				}
+				who.Funcs[k] = list
+			default:
+				t.Fatalf("principals.yaml: %s: %s is neither a text nor a list", name, k)
+			}
+		}
+		all[name] = who
+	}
+	return all
+}

@@ -1,0 +1,139 @@
+package sqlgen
+
+import (
+	"resq/engine/plan"
+	"resq/schema"
+	"resq/schema/query"
+)
+
+// A Dialect says how one database differs from standard SQL. Embed ANSI and override what differs.
+type Dialect interface {
+	// Name is mysql, postgres or sqlite.
+	Name() string
+	// Quote is the character around names.
+	Quote() byte
+	// Placeholder binds a value that is not NULL and writes its place.
+	Placeholder(w *Writer, a *plan.Arg)
+	// Null writes NULL as a value of a type.
+	Null(w *Writer, t schema.Type)
+	// Column writes a column inside an expression, as a value of its field's type.
+	Column(w *Writer, c *plan.Column)
+	// Output writes a column as an output of the whole statement.
+	Output(w *Writer, c *plan.Column)
+	Convert(w *Writer, x *plan.Convert)
+	Arith(w *Writer, x *plan.Arith)
+	// Compare writes a comparison; both sides fit.
+	Compare(w *Writer, x *plan.Compare)
+	In(w *Writer, x *plan.List)
+	Like(w *Writer, x *plan.Like)
+	Match(w *Writer, x *plan.Match)
+	// Average writes AVG so that it gives all digits of a double.
+	Average(w *Writer, x *plan.Call)
+	// Concat writes a string aggregate of at most ConcatCap characters.
+	Concat(w *Writer, x *plan.Call)
+	Format(w *Writer, x *plan.Format)
+	Document(w *Writer, x *plan.Document)
+	Contains(w *Writer, x *plan.Contains)
+	Unnest(w *Writer, x *plan.Unnest)
+	// Scalar writes a query of one column as a value; more rows than one are an error of the data.
+	Scalar(w *Writer, q *plan.Query)
+	// Order writes a sort key. NULL is the smallest value unless the key says otherwise; notNull says that
+	// there is none.
+	Order(w *Writer, o plan.Order, key func(w *Writer), notNull bool)
+	// Limit writes LIMIT and OFFSET; a limit below 0 is none.
+	Limit(w *Writer, limit, offset int64)
+	// Fence writes what keeps conditions outside a sub-select from being evaluated inside it.
+	Fence(w *Writer)
+	// Path writes a key as text, between separators, for the path of a walk; first says that the column's
+	// length is being set.
+	Path(w *Writer, key func(w *Writer), first bool)
+	// Visited says whether the path holds the key.
+	Visited(w *Writer, path, key func(w *Writer))
+	// Link compares a parent's key with a child's; alike says that they are of one family.
+	Link(w *Writer, parent, child func(w *Writer), alike bool)
+	// Append puts a key behind a path.
+	Append(w *Writer, path, key func(w *Writer))
+}
+
+// ConcatCap is the longest text a string aggregate gives, in characters.
+const ConcatCap = 10_000
+
+// ANSI is standard SQL, and the base of every dialect.
+type ANSI struct{}
+
+// Quote is that of the standard.
+func (ANSI) Quote() byte { return '"' }
+
+// Null writes NULL.
+func (ANSI) Null(w *Writer, _ schema.Type) { w.SQL("NULL") }
+
+// Column writes the column.
+func (ANSI) Column(w *Writer, c *plan.Column) { w.Column(c) }
+
+// Output writes the column.
+func (ANSI) Output(w *Writer, c *plan.Column) { w.Column(c) }
+
+// Compare writes the operator between the sides.
+func (ANSI) Compare(w *Writer, x *plan.Compare) {
+	w.SQL("(").Expr(x.L).SQL(operators[x.Op]).Expr(x.R).SQL(")")
+}
+
+var operators = map[query.Op]Text{query.Eq: " = ", query.Ne: " <> ", query.Lt: " < ", query.Le: " <= ", query.Gt: " > ", query.Ge: " >= "}
+
+// Operator is the text of a comparison.
+func Operator(op query.Op) Text { return operators[op] }
+
+// In writes the list.
+func (ANSI) In(w *Writer, x *plan.List) {
+	w.SQL("(").Expr(x.X)
+	if x.Not {
+		w.SQL(" NOT")
+	}
+	w.SQL(" IN (").Commas(len(x.Xs), func(i int) { w.Expr(x.Xs[i]) }).SQL("))")
+}
+
+// Link compares the two.
+func (ANSI) Link(w *Writer, parent, child func(w *Writer), _ bool) {
+	parent(w)
+	w.SQL(" = ")
+	child(w)
+}
+
+// Scalar writes the query in brackets.
+func (ANSI) Scalar(w *Writer, q *plan.Query) { w.Sub(q) }
+
+// Order writes the key and, where it matters, where NULL stands.
+func (ANSI) Order(w *Writer, o plan.Order, key func(w *Writer), notNull bool) {
+	key(w)
+	if o.Desc {
+		w.SQL(" DESC")
+	}
+	switch {
+	case o.Nulls == "first" && o.Desc:
+		w.SQL(" NULLS FIRST")
+	case o.Nulls == "last" && !o.Desc:
+		w.SQL(" NULLS LAST")
+	}
+}
+
+// Limit writes LIMIT and OFFSET.
+func (ANSI) Limit(w *Writer, limit, offset int64) {
+	if limit >= 0 {
+		w.SQL(" LIMIT ").Int(limit)
+	}
+	if offset > 0 {
+		w.SQL(" OFFSET ").Int(offset)
+	}
+}
+
+// Aggregate writes the name, DISTINCT and one argument of an aggregate, and its window.
+func (w *Writer) Aggregate(name Text, x *plan.Call, arg func()) *Writer {
+	w.SQL(name).SQL("(")
+	if x.Distinct {
+		w.SQL("DISTINCT ")
+	}
+	arg()
+	w.SQL(")")
+	w.over(x.Over)
+	return w
+}

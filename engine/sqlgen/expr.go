@@ -1,0 +1,243 @@
+package sqlgen
+
+import (
+	"fmt"
+	"strings"
+
+	"resq/engine/funcs"
+	"resq/engine/plan"
+)
+
+func (w *Writer) expr(e plan.Expr) {
+	switch x := e.(type) {
+	case *plan.Column:
+		if x.Field == nil {
+			w.column(x)
+			return
+		}
+		w.d.Column(w, x)
+	case *plan.Arg:
+		w.Arg(x)
+	case *plan.Int:
+		w.Int(x.N)
+	case *plan.Bool:
+		if x.V {
+			w.SQL("(1 = 1)")
+		} else {
+			w.SQL("(1 = 0)")
+		}
+	case *plan.Call:
+		w.call(x)
+	case *plan.Arith:
+		w.d.Arith(w, x)
+	case *plan.Logic:
+		w.logic(x)
+	case *plan.Not:
+		w.SQL("(NOT ").Expr(x.X).SQL(")")
+	case *plan.Compare:
+		w.d.Compare(w, x)
+	case *plan.Null:
+		w.SQL("(").Expr(x.X)
+		if x.Not {
+			w.SQL(" IS NOT NULL)")
+		} else {
+			w.SQL(" IS NULL)")
+		}
+	case *plan.List:
+		w.list(x)
+	case *plan.Sub:
+		w.in(x)
+	case *plan.Exists:
+		if x.Not {
+			w.SQL("(NOT EXISTS ").Sub(x.Query).SQL(")")
+		} else {
+			w.SQL("EXISTS ").Sub(x.Query)
+		}
+	case *plan.Scalar:
+		w.d.Scalar(w, x.Query)
+	case *plan.Like:
+		w.d.Like(w, x)
+	case *plan.Match:
+		w.d.Match(w, x)
+	case *plan.Case:
+		w.SQL("(CASE")
+		for _, b := range x.Whens {
+			w.SQL(" WHEN ").Expr(b.If).SQL(" THEN ").Expr(b.Then)
+		}
+		if x.Else != nil {
+			w.SQL(" ELSE ").Expr(x.Else)
+		}
+		w.SQL(" END)")
+	case *plan.Convert:
+		w.d.Convert(w, x)
+	case *plan.Format:
+		w.d.Format(w, x)
+	case *plan.Document:
+		w.d.Document(w, x)
+	case *plan.Contains:
+		w.d.Contains(w, x)
+	case *plan.Unnest:
+		w.d.Unnest(w, x)
+	case *plan.Cut:
+		w.cut(x)
+	default:
+		panic(fmt.Sprintf("sqlgen: unexpected %T", e))
+	}
+}
+
+func (w *Writer) logic(x *plan.Logic) {
+	word := Text(" AND ")
+	if x.Or {
+		word = " OR "
+	}
+	w.SQL("(")
+	for i, y := range x.Xs {
+		if i > 0 {
+			w.SQL(word)
+		}
+		w.Expr(y)
+	}
+	w.SQL(")")
+}
+
+// list writes X IN (…); an empty list matches nothing.
+func (w *Writer) list(x *plan.List) {
+	if len(x.Xs) > 0 {
+		w.d.In(w, x)
+		return
+	}
+	if x.Not {
+		w.SQL("(").Expr(x.X).SQL(" IS NOT NULL OR 1 = 1)")
+		return
+	}
+	w.SQL("(").Expr(x.X).SQL(" IS NULL AND 1 = 0)")
+}
+
+// in writes X IN (query). A limit inside such a query is not understood by MySQL, but inside a derived
+// table it is.
+func (w *Writer) in(x *plan.Sub) {
+	w.SQL("(").Expr(x.X)
+	if x.Not {
+		w.SQL(" NOT")
+	}
+	w.SQL(" IN ")
+	if x.Query.Limit >= 0 || x.Query.Offset > 0 {
+		w.SQL("(SELECT q.c0 FROM ").named(x.Query).SQL(" AS q))")
+		return
+	}
+	w.Sub(x.Query).SQL(")")
+}
+
+func (w *Writer) call(x *plan.Call) {
+	switch x.Fn.Name {
+	case "AVG":
+		w.d.Average(w, x)
+		return
+	case "GROUP_CONCAT":
+		w.d.Concat(w, x)
+		return
+	}
+	text := x.Fn.Text(w.d.Name())
+	if x.Fn.Short != nil && len(x.Args) < len(x.Fn.Args) {
+		text = x.Fn.Short.Text(w.d.Name())
+	}
+	if x.Fn.Class == funcs.Aggregate && len(x.Args) == 1 {
+		name, _, _ := strings.Cut(string(text), "(")
+		w.Aggregate(Text(name), x, func() { w.Expr(x.Args[0]) })
+		return
+	}
+	w.template(string(text), x.Args)
+	w.over(x.Over)
+}
+
+// template fills the places of a function's text.
+func (w *Writer) template(t string, args []plan.Expr) {
+	for {
+		i := strings.IndexByte(t, '{')
+		if i < 0 {
+			w.raw(t)
+			return
+		}
+		w.raw(t[:i])
+		end := strings.IndexByte(t, '}')
+		place := t[i+1 : end]
+		t = t[end+1:]
+		if place[0] != '*' {
+			w.Expr(args[place[0]-'0'])
+			continue
+		}
+		parts := strings.Split(place, "|") // *, before, after, between
+		between := strings.Join(parts[3:], "|")
+		for k, a := range args {
+			if k > 0 {
+				w.raw(between)
+			}
+			w.raw(parts[1])
+			w.Expr(a)
+			w.raw(parts[2])
+		}
+	}
+}
+
+// over writes a window.
+func (w *Writer) over(o *plan.Window) {
+	if o == nil {
+		return
+	}
+	w.SQL(" OVER (")
+	if len(o.Partition) > 0 {
+		w.SQL("PARTITION BY ").Commas(len(o.Partition), func(i int) { w.Expr(o.Partition[i]) })
+	}
+	if len(o.OrderBy) > 0 {
+		if len(o.Partition) > 0 {
+			w.SQL(" ")
+		}
+		w.SQL("ORDER BY ").Orders(o.OrderBy)
+	}
+	if f := o.Frame; f != nil {
+		if f.Unit == "ROWS" {
+			w.SQL(" ROWS BETWEEN ")
+		} else {
+			w.SQL(" RANGE BETWEEN ")
+		}
+		w.bound(f.From.Kind, f.From.Rows, f.From.Following).SQL(" AND ").bound(f.To.Kind, f.To.Rows, f.To.Following)
+	}
+	w.SQL(")")
+}
+
+func (w *Writer) bound(kind string, rows int64, following bool) *Writer {
+	switch kind {
+	case "UNBOUNDED":
+		if following {
+			return w.SQL("UNBOUNDED FOLLOWING")
+		}
+		return w.SQL("UNBOUNDED PRECEDING")
+	case "PRECEDING":
+		return w.Int(rows).SQL(" PRECEDING")
+	case "FOLLOWING":
+		return w.Int(rows).SQL(" FOLLOWING")
+	}
+	return w.SQL("CURRENT ROW")
+}
+
+// Orders writes sort keys inside an expression.
+func (w *Writer) Orders(keys []plan.Order) *Writer {
+	return w.Commas(len(keys), func(i int) {
+		k := keys[i]
+		w.d.Order(w, k, func(w *Writer) { w.key(k.Expr) }, notNull(k.Expr))
+	})
+}
+
+// key writes a value to sort or group by: a column as the database has it, so that an index serves.
+func (w *Writer) key(e plan.Expr) {
+	if c, ok := e.(*plan.Column); ok {
+		w.column(c)
+		return
+	}
+	w.Expr(e)
+}
+
+func notNull(e plan.Expr) bool {
+	c, ok := e.(*plan.Column)
+	return ok && c.Field != nil && c.Field.NotNull
+}

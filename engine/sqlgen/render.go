@@ -1,0 +1,225 @@
+package sqlgen
+
+import (
+	"strings"
+
+	"resq/engine/plan"
+)
+
+// A Statement is a rendered plan: its text and its arguments in the order of their places.
+type Statement struct {
+	SQL  string
+	Args []any
+}
+
+// Render writes a plan for a dialect. It decides nothing: every choice was made in the plan or is the
+// dialect's. With fence every guarded source is kept from sharing its rows' evaluation with conditions
+// outside it (security.md 5.4).
+func Render(p *plan.Plan, d Dialect, fence bool) (*Statement, error) {
+	w := newWriter(d, fence)
+	w.query(p.Root(), use{extra: true})
+	return w.statement()
+}
+
+// Count writes the statement that counts all rows of a plan, without its window and cursor.
+func Count(p *plan.Plan, d Dialect, fence bool) (*Statement, error) {
+	w := newWriter(d, fence)
+	q := *p.Root()
+	q.Limit, q.Offset, q.After = -1, 0, nil
+	if !q.Distinct && len(q.Sets) == 0 {
+		q.Order = nil
+	}
+	w.SQL("SELECT COUNT(*) FROM ").named(&q).SQL(" AS q")
+	return w.statement()
+}
+
+func (w *Writer) statement() (*Statement, error) {
+	if *w.err != nil {
+		return nil, *w.err
+	}
+	return &Statement{SQL: w.b.String(), Args: *w.args}, nil
+}
+
+// use says what a query block is written for.
+type use struct {
+	names bool // its columns are called c0, c1, …
+	extra bool // one row more than the limit is read, to see whether there are more
+}
+
+// Sub writes a query in brackets.
+func (w *Writer) Sub(q *plan.Query) *Writer {
+	w.SQL("(")
+	w.query(q, use{})
+	return w.SQL(")")
+}
+
+// named writes a query in brackets whose columns are called c0, c1, ….
+// Named writes a query in brackets whose columns are called c0, c1, ….
+func (w *Writer) Named(q *plan.Query) *Writer { return w.named(q) }
+
+func (w *Writer) named(q *plan.Query) *Writer {
+	w.SQL("(")
+	w.query(q, use{names: true})
+	return w.SQL(")")
+}
+
+func (w *Writer) query(q *plan.Query, u use) {
+	if len(q.Sets) > 0 {
+		w.sets(q, u)
+		return
+	}
+	w.block(q, u)
+}
+
+func (w *Writer) block(q *plan.Query, u use) {
+	var b block
+	b.with = w.withs(q)
+	b.distinct = q.Distinct
+	for i, o := range q.Out {
+		p := w.part()
+		if c, ok := o.Expr.(*plan.Column); ok && !u.names {
+			w.d.Output(p, c)
+		} else {
+			p.key(o.Expr)
+		}
+		if u.names {
+			p.SQL(" AS ").Alias('c', i)
+		}
+		b.columns = append(b.columns, p.b.String())
+	}
+	if q.From != nil {
+		b.from = w.text(func(p *Writer) { p.source(q.From) })
+	}
+	for _, j := range q.Joins {
+		b.joins = append(b.joins, w.text(func(p *Writer) { p.join(j) }))
+	}
+	b.where = w.text(func(p *Writer) {
+		switch {
+		case q.Where != nil && q.After != nil:
+			p.Expr(q.Where).SQL(" AND ").Expr(q.After)
+		case q.Where != nil:
+			p.Expr(q.Where)
+		case q.After != nil:
+			p.Expr(q.After)
+		}
+	})
+	for _, g := range q.Group {
+		b.group = append(b.group, w.text(func(p *Writer) { p.key(g) }))
+	}
+	if q.Having != nil {
+		b.having = w.text(func(p *Writer) { p.Expr(q.Having) })
+	}
+	for _, o := range q.Order {
+		b.order = append(b.order, w.text(func(p *Writer) { p.order(q, o, "") }))
+	}
+	b.tail = w.window(q, u)
+	text, err := b.text()
+	if err != nil && *w.err == nil {
+		*w.err = err
+	}
+	w.raw(text)
+}
+
+func (w *Writer) text(f func(p *Writer)) string {
+	p := w.part()
+	f(p)
+	return p.b.String()
+}
+
+func (w *Writer) window(q *plan.Query, u use) string {
+	limit := q.Limit
+	if u.extra && limit >= 0 {
+		limit++
+	}
+	return strings.TrimPrefix(w.text(func(p *Writer) { w.d.Limit(p, limit, q.Offset) }), " ")
+}
+
+// order writes one sort key; the columns of of, if it is given, are those of a derived table.
+func (w *Writer) order(q *plan.Query, o plan.Order, of Text) {
+	expr := o.Expr
+	if expr == nil {
+		expr = q.Out[o.Ordinal-1].Expr
+	}
+	key := func(w *Writer) {
+		switch {
+		case of != "":
+			w.SQL(of).SQL(".").Alias('c', o.Ordinal-1)
+		case o.Ordinal > 0:
+			w.Int(int64(o.Ordinal))
+		default:
+			w.key(o.Expr)
+		}
+	}
+	if o.Ordinal > 0 && of == "" && o.Nulls != "" {
+		// An ordinal cannot stand inside an expression, which some databases need to place NULL.
+		key = func(w *Writer) { w.key(expr) }
+	}
+	w.d.Order(w, o, key, notNull(expr) && of == "")
+}
+
+// sets writes set operations from left to right. A branch with an order, a limit or set operations of its
+// own becomes a derived table, and so does the left side before INTERSECT, which binds tighter than the
+// others in some databases.
+func (w *Writer) sets(q *plan.Query, u use) {
+	var b block
+	b.with = w.withs(q)
+	first := *q
+	first.Sets, first.Order, first.Limit, first.Offset, first.With = nil, nil, -1, 0, nil
+	left := w.part()
+	left.branch(&first)
+	for i, s := range q.Sets {
+		if i > 0 && s.Op == "intersect" {
+			wrapped := w.part()
+			wrapped.SQL("SELECT ").Commas(len(q.Out), func(k int) { wrapped.SQL("l.").Alias('c', k).SQL(" AS ").Alias('c', k) })
+			wrapped.SQL(" FROM (")
+			wrapped.raw(left.b.String())
+			wrapped.SQL(") AS l")
+			left = wrapped
+		}
+		left.SQL(setWords[s.Op])
+		left.branch(s.Query)
+	}
+	for i := range q.Out {
+		b.columns = append(b.columns, w.text(func(p *Writer) {
+			p.SQL("q.").Alias('c', i)
+			if u.names {
+				p.SQL(" AS ").Alias('c', i)
+			}
+		}))
+	}
+	b.from = "(" + left.b.String() + ") AS q"
+	for _, o := range q.Order {
+		b.order = append(b.order, w.text(func(p *Writer) { p.order(q, o, "q") }))
+	}
+	b.tail = w.window(q, u)
+	text, err := b.text()
+	if err != nil && *w.err == nil {
+		*w.err = err
+	}
+	w.raw(text)
+}
+
+var setWords = map[string]Text{"union": " UNION ", "unionAll": " UNION ALL ", "intersect": " INTERSECT ", "except": " EXCEPT "}
+
+func (w *Writer) branch(q *plan.Query) {
+	if len(q.Sets) == 0 && q.Limit < 0 && q.Offset == 0 && len(q.With) == 0 && !walks(q) {
+		q := *q
+		q.Order = nil
+		w.block(&q, use{names: true})
+		return
+	}
+	w.SQL("SELECT ").Commas(len(q.Out), func(k int) { w.SQL("b.").Alias('c', k).SQL(" AS ").Alias('c', k) })
+	w.SQL(" FROM ").named(q).SQL(" AS b")
+}
+
+func walks(q *plan.Query) bool {
+	if q.From != nil && q.From.Walk != nil {
+		return true
+	}
+	for _, j := range q.Joins {
+		if j.Source.Walk != nil {
+			return true
+		}
+	}
+	return false
+}

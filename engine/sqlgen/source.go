@@ -1,0 +1,160 @@
+package sqlgen
+
+import (
+	"resq/engine/plan"
+	"resq/schema"
+)
+
+// source writes an occurrence of a table: guarded, if a rule applies, at the very place where it is used
+// (see Note [guard at the point of use]).
+func (w *Writer) source(s *plan.Source) {
+	if s.CTE != nil {
+		w.Alias('n', s.CTE.ID).SQL(" AS ").Alias('s', s.ID)
+		return
+	}
+	if s.Walk == nil {
+		w.guarded(s)
+		return
+	}
+	w.SQL("(SELECT ").columns(s, s.ID)
+	w.SQL(", ").Alias('v', s.Walk.ID).SQL(".lvl AS resq_level, ").Alias('v', s.Walk.ID).SQL(".path AS resq_path FROM ")
+	w.guarded(s)
+	w.SQL(" JOIN ").Alias('v', s.Walk.ID).SQL(" ON ").Alias('v', s.Walk.ID).SQL(".k = ").Alias('s', s.ID).SQL(".").Ident(s.Walk.Key.Column)
+	w.SQL(") AS ").Alias('s', s.ID)
+}
+
+func (w *Writer) guarded(s *plan.Source) {
+	g := s.Guard()
+	if g.Inner == nil {
+		w.table(s.Resource)
+		w.SQL(" AS ").Alias('s', s.ID)
+		return
+	}
+	w.SQL("(SELECT ").columns(s, g.Inner.ID)
+	w.SQL(" FROM ")
+	w.table(s.Resource)
+	w.SQL(" AS ").Alias('s', g.Inner.ID).SQL(" WHERE ").Expr(g.Where)
+	if w.fence {
+		w.d.Fence(w)
+	}
+	w.SQL(") AS ").Alias('s', s.ID)
+}
+
+// columns writes the fields of s that the request touches, and at least one.
+func (w *Writer) columns(s *plan.Source, alias int) *Writer {
+	used := s.Used()
+	if len(used) == 0 {
+		return w.SQL("1 AS resq_one")
+	}
+	return w.Commas(len(used), func(i int) { w.Alias('s', alias).SQL(".").Ident(used[i].Column) })
+}
+
+func (w *Writer) join(j *plan.Join) {
+	switch j.Type {
+	case "cross":
+		w.SQL("CROSS JOIN ")
+	case "left":
+		w.SQL("LEFT JOIN ")
+	case "right":
+		w.SQL("RIGHT JOIN ")
+	default:
+		w.SQL("INNER JOIN ")
+	}
+	w.source(j.Source)
+	if j.On != nil {
+		w.SQL(" ON ").Expr(j.On)
+	}
+}
+
+// withs writes the named queries of a block, and the walks of its sources.
+func (w *Writer) withs(q *plan.Query) string {
+	walked := []*plan.Source{}
+	if q.From != nil && q.From.Walk != nil {
+		walked = append(walked, q.From)
+	}
+	for _, j := range q.Joins {
+		if j.Source.Walk != nil {
+			walked = append(walked, j.Source)
+		}
+	}
+	if len(q.With) == 0 && len(walked) == 0 {
+		return ""
+	}
+	p := w.part()
+	p.SQL("WITH ")
+	if len(walked) > 0 {
+		p.SQL("RECURSIVE ")
+	}
+	for i, c := range q.With {
+		if i > 0 {
+			p.SQL(", ")
+		}
+		p.Alias('n', c.ID).SQL(" AS ").named(c.Query)
+	}
+	for i, s := range walked {
+		if i > 0 || len(q.With) > 0 {
+			p.SQL(", ")
+		}
+		p.walk(s.Walk)
+	}
+	return p.b.String()
+}
+
+// walk writes the recursion w and its result v: each row once, at its least level. One level more than
+// asked is read, and repeats are marked rather than dropped, so that what was cut can be told.
+func (w *Writer) walk(x *plan.Walk) {
+	col := func(s *plan.Source, f *schema.Field) func(*Writer) {
+		return func(w *Writer) { w.column(&plan.Column{Source: s, Field: f}) }
+	}
+	from := func(letter byte, name Text) func(*Writer) {
+		return func(w *Writer) { w.Alias(letter, x.ID).SQL(name) }
+	}
+	w.Alias('w', x.ID).SQL(" (k, child, lvl, path, cyc) AS (SELECT ")
+	col(x.Start, x.Key)(w)
+	w.SQL(", ")
+	col(x.Start, x.Child)(w)
+	w.SQL(", 1, ")
+	w.d.Path(w, col(x.Start, x.Child), true)
+	w.SQL(", 0 FROM ")
+	w.guarded(x.Start)
+	w.SQL(" WHERE ").Expr(x.Root).SQL(" UNION ALL SELECT ")
+	col(x.Step, x.Key)(w)
+	w.SQL(", ")
+	col(x.Step, x.Child)(w)
+	w.SQL(", ").Alias('w', x.ID).SQL(".lvl + 1, ")
+	w.d.Append(w, from('w', ".path"), col(x.Step, x.Child))
+	w.SQL(", CASE WHEN ")
+	w.d.Visited(w, from('w', ".path"), col(x.Step, x.Child))
+	w.SQL(" THEN 1 ELSE 0 END FROM ").Alias('w', x.ID).SQL(" JOIN ")
+	w.guarded(x.Step)
+	w.SQL(" ON ")
+	w.d.Link(w, col(x.Step, x.Parent), from('w', ".child"), x.Parent.Type.Kind.Textual() == x.Child.Type.Kind.Textual())
+	w.SQL(" WHERE ").Alias('w', x.ID).SQL(".cyc = 0 AND ").Alias('w', x.ID).SQL(".lvl <= ").Int(x.Depth)
+	w.SQL("), ").Alias('v', x.ID).SQL(" AS (SELECT u.k AS k, MIN(u.lvl) AS lvl, MIN(u.path) AS path FROM (SELECT k, lvl, path FROM ")
+	w.Alias('w', x.ID).SQL(" WHERE cyc = 0 AND lvl <= ").Int(x.Depth)
+	if x.Self != nil {
+		w.SQL(" UNION ALL SELECT ")
+		col(x.Start, x.Key)(w)
+		w.SQL(", 0, ")
+		w.d.Path(w, col(x.Start, x.Child), true)
+		w.SQL(" FROM ")
+		w.guarded(x.Start)
+		w.SQL(" WHERE ").Expr(x.Self)
+	}
+	w.SQL(") AS u GROUP BY u.k ORDER BY 2, 1")
+	w.d.Limit(w, x.Rows, 0)
+	w.SQL(")")
+}
+
+// cut asks a walk what it left out.
+func (w *Writer) cut(x *plan.Cut) {
+	id := x.Source.Walk.ID
+	switch x.What {
+	case "cycle":
+		w.SQL("(SELECT MAX(cyc) FROM ").Alias('w', id).SQL(")")
+	case "depth":
+		w.SQL("(SELECT CASE WHEN MAX(lvl) > ").Int(x.Source.Walk.Depth).SQL(" THEN 1 ELSE 0 END FROM ").Alias('w', id).SQL(" WHERE cyc = 0)")
+	default:
+		w.SQL("(SELECT CASE WHEN COUNT(DISTINCT k) > ").Int(x.Source.Walk.Rows).SQL(" THEN 1 ELSE 0 END FROM ").Alias('w', id).SQL(" WHERE cyc = 0 AND lvl <= ").Int(x.Source.Walk.Depth).SQL(")")
+	}
+}

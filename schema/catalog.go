@@ -1,0 +1,193 @@
+// Package schema is the catalog: the connections, resources, fields, relations, rules, sets and texts that
+// YAML files declare. Load reads and checks them; a Catalog never changes afterwards.
+package schema
+
+import (
+	"slices"
+	"strconv"
+	"time"
+
+	"resq/schema/query"
+)
+
+// A Pos is where in the catalog files a thing was declared.
+type Pos struct {
+	File         string
+	Line, Column int
+}
+
+func (p Pos) String() string {
+	if p.File == "" {
+		return ""
+	}
+	return p.File + ":" + strconv.Itoa(p.Line) + ":" + strconv.Itoa(p.Column)
+}
+
+// A Connection is one database.
+type Connection struct {
+	Name    string
+	Driver  string        // mysql, postgres or sqlite
+	DSN     string        // with ${ENV} already filled in; never shown
+	Write   bool          // mode: write
+	Zone    string        // IANA name of the zone in which the database keeps local times; "" is UTC
+	Timeout time.Duration // of one read; 0 is the engine's default
+	Pool    int           // connections at most; 0 is the engine's default
+	Schemas []string      // database schemas that tables may come from; empty allows all
+	At      Pos
+}
+
+// A Resource is a table or view under the names its callers know.
+type Resource struct {
+	Code, Name, Description string
+	Schema, Table           string // Schema is "" for the connection's own
+	View                    bool
+	Connection              *Connection
+	Key                     []*Field
+	Fields                  []*Field
+	Relations               []*Relation
+	SoftDelete              *SoftDelete
+	Writes                  []string // create, update, delete
+	Confirm                 string   // token, strict, human or none
+	Version                 *Field   // optimistic lock column, or nil
+	Roles                   []string // who may use it; empty is everybody
+	Rows                    *Rows    // which rows; nil is all
+	CaseSensitive           bool     // LIKE and REGEXP respect case
+	At                      Pos
+
+	byCode map[string]*Field
+}
+
+// A Field is one column under the code its callers know.
+type Field struct {
+	Code, Name, Description string
+	Column                  string
+	Type                    Type
+	Unsigned                bool     // an integer without negative half
+	Zone                    bool     // a datetime that carries its zone
+	Native                  string   // the database's own type, when none of ours fits; then it is read as text
+	Array                   bool     // a list of values (PostgreSQL arrays, MySQL SET)
+	Required                bool     // must be given on create
+	NotNull                 bool     // never NULL in the database
+	Generated               bool     // computed by the database
+	MaxLength               int      // characters; 0 is unbounded
+	Default                 string   // as the database or the catalog writes it; "" is none
+	Values                  []string // of an enum
+	Text                    *TextMap // code → label
+	References              *Reference
+	Mask                    string // "", redact or last4
+	System                  string // the role the engine fills it in for; "" is an ordinary field
+	Roles                   []string
+	At                      Pos
+}
+
+// A Reference is a declared key into another resource. Both ends are on one connection.
+type Reference struct {
+	Resource *Resource
+	Field    *Field
+}
+
+// A Relation is a declared way from one resource to another.
+type Relation struct {
+	Code, Name string
+	To         *Resource
+	Many       bool
+	On         []Pair
+}
+
+// A Pair is one equality of a relation: From is a field of the relation's owner.
+type Pair struct{ From, To *Field }
+
+// A SoftDelete says which rows count as deleted: those whose column is not NULL, or equals Deleted if that
+// is given.
+type SoftDelete struct {
+	Field   *Field
+	Deleted string // "" means: not NULL
+}
+
+// Rows is the row rule of a resource: a condition of its own, or a named rule with columns as arguments.
+type Rows struct {
+	Rule *Rule
+	Args map[string]*Field // argument name → field of the resource
+	Cond *query.Node       // when Rule is nil
+}
+
+// A Rule decides by the principal's attributes which rows are seen. The first case whose When holds
+// applies; none is no row at all.
+type Rule struct {
+	Name  string
+	Args  []string
+	Cases []Case
+	At    Pos
+}
+
+// A Case is one branch of a rule.
+type Case struct {
+	When *query.Node // over attributes of the principal; nil always holds
+	All  bool        // rows: all
+	None bool        // rows: none
+	Rows *query.Node // else this condition; its fields may be $arg
+}
+
+// A Set is a named list of values, computed for each call from the union of its queries.
+type Set struct {
+	Name       string
+	Connection *Connection
+	Queries    []*query.Request
+	Bound      int // more values than this fail the call
+	At         Pos
+}
+
+// A TextMap is a named map from stored codes to what a person reads.
+type TextMap struct {
+	Name   string
+	Labels []Label
+	At     Pos
+}
+
+// A Label is one entry of a TextMap.
+type Label struct{ Code, Label string }
+
+// A Catalog is all that the files of one load declare. It is immutable.
+type Catalog struct {
+	Connections []*Connection
+	Resources   []*Resource
+	Rules       []*Rule
+	Sets        []*Set
+	Texts       []*TextMap
+	Hash        string // SHA-256 over the files, hex
+
+	byCode map[string]*Resource
+	sets   map[string]*Set
+	index  *index
+}
+
+// Resource finds a resource by its exact code.
+func (c *Catalog) Resource(code string) (*Resource, bool) {
+	r, ok := c.byCode[code]
+	return r, ok
+}
+
+// Set finds a set by its name.
+func (c *Catalog) Set(name string) (*Set, bool) {
+	s, ok := c.sets[name]
+	return s, ok
+}
+
+// Field finds a field by its exact code.
+func (r *Resource) Field(code string) (*Field, bool) {
+	f, ok := r.byCode[code]
+	return f, ok
+}
+
+// IsKey says whether f is part of r's key.
+func (r *Resource) IsKey(f *Field) bool { return slices.Contains(r.Key, f) }
+
+// Label gives the text of a stored code.
+func (t *TextMap) Label(code string) (string, bool) {
+	for _, l := range t.Labels {
+		if l.Code == code {
+			return l.Label, true
+		}
+	}
+	return "", false
+}

@@ -1,0 +1,226 @@
+package schema
+
+import (
+	"go.yaml.in/yaml/v4"
+
+	"resq/schema/problem"
+)
+
+var softTable = &table[softDecl]{
+	def: "softDelete", what: "softDelete", proper: true,
+	about: "A row counts as deleted when the field is not NULL or, where deleted is given, when it equals that value.",
+	at:    func(s *softDecl) *place { return &s.at },
+	keys: []key[softDecl]{
+		{"field", "The field that marks the row.", true, text(func(s *softDecl) *word { return &s.field }, aCode)},
+		{"deleted", "Its value in a deleted row.", false, text(func(s *softDecl) *word { return &s.deleted }, aScalar)},
+	},
+}
+
+var relTable = &table[relDecl]{
+	def: "relation", what: "relation",
+	about: "A way from this resource to another of the same connection.",
+	at:    func(r *relDecl) *place { return &r.at },
+	keys: []key[relDecl]{
+		{"code", "Its name in this resource; the code of the other resource is the default.", false,
+			text(func(r *relDecl) *word { return &r.code }, aCode)},
+		{"name", "What people call it.", false, text(func(r *relDecl) *word { return &r.name }, aTitle)},
+		{"to", "The other resource.", true, text(func(r *relDecl) *word { return &r.to }, aCode)},
+		{"many", "true when one row here may have several there.", false, yesNo(func(r *relDecl) *yesno { return &r.many })},
+		{"on", "The fields that must be equal: field here → field there; or a list of such pairs, or of fields with the same code on both sides.", true,
+			pairsShape()},
+	},
+}
+
+var rowsTable = &table[rowsDecl]{
+	def: "rows", what: "rows", proper: true,
+	about: "A named rule, with fields of this resource as its arguments.",
+	keys: []key[rowsDecl]{
+		{"rule", "The name of the rule.", true, text(func(r *rowsDecl) *word { return &r.rule }, aCode)},
+		{"args", "Argument of the rule → field of this resource.", false,
+			namedOf(func(r *rowsDecl) *[]argDecl { return &r.args }, aCode, func(a *argDecl) *word { return &a.name },
+				text(func(a *argDecl) *word { return &a.field }, aCode))},
+	},
+}
+
+var ruleTable = &table[ruleDecl]{
+	def: "rule", what: "rule",
+	about: "Ordered cases; the first whose condition on the principal holds decides. When none holds, no row is there.",
+	at:    func(r *ruleDecl) *place { return &r.at },
+	keys: []key[ruleDecl]{
+		{"args", "The names of the fields that each resource hands in; conditions write them as $name.", false,
+			texts(func(r *ruleDecl) *[]word { return &r.args }, aCode)},
+		{"cases", "The cases in the order in which they are tried.", true,
+			listOf(func(r *ruleDecl) *[]caseDecl { return &r.cases }, mapping(caseTable))},
+	},
+}
+
+var caseTable = &table[caseDecl]{
+	def: "case", what: "case",
+	about: "One branch of a rule.",
+	at:    func(c *caseDecl) *place { return &c.at },
+	keys: []key[caseDecl]{
+		{"when", "A condition whose fields are attributes of the principal; left out, the case always holds.", false,
+			rawOf(func(c *caseDecl) *raw { return &c.when }, "a condition", "condition")},
+		{"rows", "all, none, or the condition that a row must meet.", true, caseRowsShape()},
+	},
+}
+
+var setTable = &table[setDecl]{
+	def: "set", what: "set",
+	about:   "The distinct values of one or several queries with one output each, all on one connection.",
+	at:      func(s *setDecl) *place { return &s.at },
+	exactly: []string{"query", "queries"},
+	keys: []key[setDecl]{
+		{"query", "The one query.", false, shape[setDecl]{
+			read: func(f *file, name string, n *yaml.Node, into *setDecl) {
+				into.queries = make([]raw, 1)
+				aRequest.read(f, name, n, &into.queries[0])
+			},
+			schema: aRequest.schema,
+		}},
+		{"queries", "Several queries; the set holds the values of all of them.", false, shape[setDecl]{
+			read: func(f *file, name string, n *yaml.Node, into *setDecl) {
+				list, ok := items(f, name, n)
+				if ok && len(list) == 0 {
+					f.tell(placeOf(n), "", "%q must not be empty", name)
+				}
+				into.queries = make([]raw, len(list))
+				for i, c := range list {
+					aRequest.read(f, name, c, &into.queries[i])
+				}
+			},
+			schema: func(d *definitions) object {
+				return object{"type": "array", "items": aRequest.schema(d), "minItems": 1}
+			},
+		}},
+		{"bound", "More values than this fail the call instead of being cut; 10000 is the default.", false,
+			whole(func(s *setDecl) *number { return &s.bound }, 1, 1_000_000)},
+	},
+}
+
+var aRequest = rawOf(func(r *raw) *raw { return r }, "a request", "request")
+
+// labelsShape is the map of a text. A code may be written as a number, a label as well.
+func labelsShape() shape[textDecl] {
+	code := wordRule{min: 1, max: 400}
+	return namedOf(func(t *textDecl) *[]labelDecl { return &t.labels }, code, func(l *labelDecl) *word { return &l.code },
+		text(func(l *labelDecl) *word { return &l.label }, aLabel))
+}
+
+// typeShape is the name of a type.
+func typeShape() shape[fieldDecl] {
+	return shape[fieldDecl]{
+		read: func(f *file, name string, n *yaml.Node, into *fieldDecl) {
+			w, ok := readWord(f, "type", n, wordRule{max: 1 << 20})
+			if !ok {
+				return
+			}
+			if _, ok := ParseType(w.text); !ok {
+				hint := problem.OneOf(w.text, Kinds())
+				if decimalText.MatchString(w.text) {
+					hint = "decimal(digits,scale): 1 to 1000 digits, and no more after the point than there are"
+				}
+				f.tell(w.at, hint, "%s is no type", problem.Quote(w.text))
+				return
+			}
+			into.typ = w
+		},
+		schema: func(d *definitions) object {
+			return d.refer("type", func(*definitions) object {
+				return object{
+					"description": "A type. A decimal may say its digits: decimal(12,2).",
+					"anyOf": []object{
+						{"type": "string", "enum": Kinds()},
+						{"type": "string", "pattern": decimalText.String()},
+					},
+				}
+			})
+		},
+	}
+}
+
+// fieldShape is a field in full, or its type alone.
+func fieldShape() shape[fieldDecl] {
+	short := typeShape()
+	return shape[fieldDecl]{
+		read: func(f *file, name string, n *yaml.Node, into *fieldDecl) {
+			switch k := deref(n); {
+			case k.Kind == yaml.ScalarNode && k.ShortTag() == "!!null":
+				f.tell(into.code.at, name+": integer", "the field %s has no type", problem.Quote(name))
+			case k.Kind == yaml.ScalarNode:
+				into.at = placeOf(n)
+				short.read(f, name, n, into)
+			default:
+				fieldTable.read(f, name, n, into)
+			}
+		},
+		schema: func(d *definitions) object { return object{"anyOf": []object{short.schema(d), fieldTable.schema(d)}} },
+	}
+}
+
+// rowsShape is a named rule, which the key rule or args shows, or a condition.
+func rowsShape() shape[resDecl] {
+	cond := rawOf(func(r *rowsDecl) *raw { return &r.cond }, `a condition or {rule, args}`, "condition")
+	return shape[resDecl]{
+		read: func(f *file, name string, n *yaml.Node, into *resDecl) {
+			into.rows.at = placeOf(n)
+			if k := deref(n); k.Kind == yaml.MappingNode {
+				for i := 0; i < len(k.Content); i += 2 {
+					if w := deref(k.Content[i]).Value; w == "rule" || w == "args" {
+						rowsTable.read(f, "", n, &into.rows)
+						return
+					}
+				}
+			}
+			cond.read(f, name, n, &into.rows)
+		},
+		schema: func(d *definitions) object { return object{"anyOf": []object{rowsTable.schema(d), cond.schema(d)}} },
+	}
+}
+
+// caseRowsShape is all, none or a condition.
+func caseRowsShape() shape[caseDecl] {
+	named := choice(func(c *caseDecl) *word { return &c.all }, "all", "none")
+	cond := rawOf(func(c *caseDecl) *raw { return &c.cond }, "all, none or a condition", "condition")
+	return shape[caseDecl]{
+		read: func(f *file, name string, n *yaml.Node, into *caseDecl) {
+			if k := deref(n); k.Kind == yaml.ScalarNode && k.ShortTag() == "!!str" {
+				named.read(f, name, n, into)
+			} else {
+				cond.read(f, name, n, into)
+			}
+		},
+		schema: func(d *definitions) object { return object{"anyOf": []object{named.schema(d), cond.schema(d)}} },
+	}
+}
+
+// pairsShape is the on of a relation: a mapping of pairs, or a list of them.
+func pairsShape() shape[relDecl] {
+	pairs := namedOf(func(r *relDecl) *[]pairDecl { return &r.on }, aCode, func(p *pairDecl) *word { return &p.from },
+		text(func(p *pairDecl) *word { return &p.to }, aCode))
+	return shape[relDecl]{
+		read: func(f *file, name string, n *yaml.Node, into *relDecl) {
+			if deref(n).Kind != yaml.SequenceNode {
+				pairs.read(f, name, n, into)
+				return
+			}
+			for _, c := range deref(n).Content {
+				switch k := deref(c); {
+				case k.Kind == yaml.MappingNode && len(k.Content) == 2:
+					pairs.read(f, name, c, into)
+				case k.Kind == yaml.MappingNode:
+					f.tell(placeOf(c), "one pair per entry", "a pair of %q must be {fieldHere: fieldThere}", name)
+				default:
+					if w, ok := readWord(f, name, c, aCode); ok {
+						into.on = append(into.on, pairDecl{w, w})
+					}
+				}
+			}
+		},
+		schema: func(d *definitions) object {
+			one := pairs.schema(d)
+			one["minProperties"], one["maxProperties"] = 1, 1
+			return object{"anyOf": []object{pairs.schema(d), {"type": "array", "items": object{"anyOf": []object{aCode.schema(), one}}}}}
+		},
+	}
+}

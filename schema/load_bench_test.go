@@ -1,0 +1,28 @@
+package schema
+
+import (
+	"testing"
+	"testing/fstest"
+	"time"
+)
+
+// Three thousand resources load in well under a second; the bound leaves room for a loaded machine.
+func TestLoadIsFast(t *testing.T) {
+	fsys := fstest.MapFS{"big.yaml": {Data: []byte(generatedYAML())}}
+	start := time.Now()
+	if _, err := LoadFS(fsys, LoadOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	if d := time.Since(start); d > 5*time.Second {
+		t.Errorf("loading takes %s", d)
+	}
+}
+
+func BenchmarkLoad(b *testing.B) {
+	fsys := fstest.MapFS{"big.yaml": {Data: []byte(generatedYAML())}}
+	for b.Loop() {
+		if _, err := LoadFS(fsys, LoadOptions{}); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

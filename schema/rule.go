@@ -1,0 +1,242 @@
+package schema
+
+import (
+	"slices"
+	"strings"
+
+	"resq/schema/problem"
+	"resq/schema/query"
+)
+
+const defaultBound = 10_000
+
+// A ruleUnit is a rule on its way into the catalog, a setUnit a set.
+type (
+	ruleUnit struct {
+		file *file
+		decl *ruleDecl
+		rule *Rule
+	}
+	setUnit struct {
+		file *file
+		decl *setDecl
+		set  *Set
+		uses []*Set // those that its queries compare with
+	}
+)
+
+func (l *loader) declareTexts() {
+	l.texts = map[string]declared[*TextMap]{}
+	for _, f := range l.files {
+		for i := range f.decl.texts {
+			d := &f.decl.texts[i]
+			t := &TextMap{Name: d.name.text, At: f.pos(d.name.at)}
+			for _, x := range d.labels {
+				if x.label.given() {
+					t.Labels = append(t.Labels, Label{x.code.text, x.label.text})
+				}
+			}
+			if declare(l.texts, "text", t.Name, t, f, d.name.at) {
+				l.cat.Texts = append(l.cat.Texts, t)
+			}
+		}
+	}
+}
+
+func (l *loader) declareRules() {
+	l.rules = map[string]declared[*ruleUnit]{}
+	for _, f := range l.files {
+		for i := range f.decl.rules {
+			d := &f.decl.rules[i]
+			r := &Rule{Name: d.name.text, Args: textsOf(d.args), At: f.pos(d.name.at)}
+			u := &ruleUnit{f, d, r}
+			if declare(l.rules, "rule", r.Name, u, f, d.name.at) {
+				l.cat.Rules = append(l.cat.Rules, r)
+				l.ruleUnits = append(l.ruleUnits, u)
+			}
+		}
+	}
+}
+
+func (l *loader) declareSets() {
+	l.sets = map[string]declared[*Set]{}
+	for _, f := range l.files {
+		for i := range f.decl.sets {
+			d := &f.decl.sets[i]
+			s := &Set{Name: d.name.text, Bound: d.bound.n, At: f.pos(d.name.at)}
+			if s.Bound == 0 {
+				s.Bound = defaultBound
+			}
+			if declare(l.sets, "set", s.Name, s, f, d.name.at) {
+				l.cat.Sets = append(l.cat.Sets, s)
+				l.setUnits = append(l.setUnits, &setUnit{file: f, decl: d, set: s})
+			}
+		}
+	}
+}
+
+// decodeCondition reads a condition of the catalog; nil when it is broken, which is told at its places in the file.
+func (l *loader) decodeCondition(f *file, r raw) *query.Node {
+	n, err := query.DecodeRule(f.appendJSON(nil, r.node), l.opts.Limits)
+	if err != nil {
+		tellDecoded(f, r, err)
+		return nil
+	}
+	return n
+}
+
+func (l *loader) decodeRequest(f *file, r raw) *query.Request {
+	q, err := query.DecodeTrusted(f.appendJSON(nil, r.node), l.opts.Limits)
+	if err != nil {
+		tellDecoded(f, r, err)
+		return nil
+	}
+	return q
+}
+
+func tellDecoded(f *file, r raw, err error) {
+	for _, p := range problem.From(err) {
+		f.tell(follow(r.node, p.At), p.Hint, "%s", p.Message)
+	}
+}
+
+// bindRules reads the cases of every rule and checks what does not depend on the resources that use it.
+func (l *loader) bindRules() {
+	for _, u := range l.ruleUnits {
+		if len(u.decl.cases) == 0 {
+			u.file.tell(u.decl.at, "cases: [{rows: all}] shows every row", "the rule %s has no case", problem.Quote(u.rule.Name))
+		}
+		for i := range u.decl.cases {
+			d := &u.decl.cases[i]
+			c := Case{All: d.all.text == "all", None: d.all.text == "none"}
+			if d.when.given() {
+				if c.When = l.decodeCondition(u.file, d.when); c.When != nil {
+					checkAttributes(u.file, d.when, c.When)
+				}
+			} else if i+1 < len(u.decl.cases) {
+				u.file.tell(u.decl.cases[i+1].at, "put the case without a condition last", "this case is never reached: the one before it always holds")
+			}
+			if d.cond.given() {
+				if c.Rows = l.decodeCondition(u.file, d.cond); c.Rows != nil {
+					n := &names{l: l, file: u.file, raw: d.cond, rule: u.rule}
+					n.anywhere(c.Rows)
+				}
+			}
+			u.rule.Cases = append(u.rule.Cases, c)
+		}
+	}
+}
+
+const attributeHint = "one of: =, !=, <, <=, >, >=, IN, NOT IN, IS NULL, IS NOT NULL"
+
+// attributeOps are the comparisons that make sense on an attribute alone.
+var attributeOps = []query.Op{query.Eq, query.Ne, query.Lt, query.Le, query.Gt, query.Ge, query.In, query.NotIn, query.IsNull, query.IsNotNull}
+
+// checkAttributes keeps the condition of a case to attributes of the principal and constants: it is decided before
+// any database is asked.
+func checkAttributes(f *file, r raw, n *query.Node) {
+	for _, x := range n.Leaves {
+		refuse := func(key string, wrong bool, message, hint string) {
+			if wrong {
+				f.tell(follow(r.node, x.At+key), hint, "%s", message)
+			}
+		}
+		refuse("/field", x.Expr != nil, "an attribute of the principal is named, not computed", "leave isExpr out")
+		refuse("/field", x.Expr == nil && (x.Field == "" || strings.HasPrefix(x.Field, "$")), "the condition of a case must name an attribute of the principal", "arguments stand for fields, which belong into rows")
+		refuse("/fieldResource", x.Resource != "", "an attribute of the principal belongs to no resource", "leave fieldResource out")
+		refuse("/fieldSqlFunc", x.HasFunc, "an attribute of the principal takes no function", "leave fieldSqlFunc out")
+		if x.Op == query.Exists || x.Op == query.NotExists {
+			refuse("/operator", true, "the condition of a case cannot use "+string(x.Op), attributeHint)
+			continue
+		}
+		refuse("/operator", !slices.Contains(attributeOps, x.Op), "the condition of a case cannot use "+string(x.Op), attributeHint)
+		refuse("/tokenType", x.TokenType != query.TokenString, "the condition of a case compares with values only", "tokenType string, which is the default")
+	}
+	for _, c := range n.Children {
+		checkAttributes(f, r, c)
+	}
+}
+
+// bindSets reads the queries of every set.
+func (l *loader) bindSets() {
+	for _, u := range l.setUnits {
+		for _, r := range u.decl.queries {
+			if r.given() {
+				if q := l.decodeRequest(u.file, r); q != nil {
+					l.bindSetQuery(u, r, q)
+				}
+			}
+		}
+	}
+}
+
+func (l *loader) bindSetQuery(u *setUnit, r raw, q *query.Request) {
+	name := problem.Quote(u.set.Name)
+	for _, k := range []struct {
+		key   string
+		given bool
+	}{{"limit", q.Limit >= 0}, {"offset", q.Offset > 0}, {"total", q.Total}, {"cursor", q.Cursor != ""}, {"format", q.Format != query.Columns}} {
+		if k.given {
+			u.file.tell(follow(r.node, "/"+k.key), "leave it out; bound says how many values are too many", "the set %s must not be cut by %s", name, k.key)
+		}
+	}
+	n := &names{l: l, file: u.file, raw: r, set: u}
+	if main, ok := l.resources[q.Resource]; ok && u.set.Connection == nil {
+		u.set.Connection = main.thing.Connection
+	}
+	n.connection = u.set.Connection
+	outputs := n.request(q, nil)
+	if outputs != nil && len(outputs) != 1 {
+		u.file.tell(follow(r.node, "/fields"), "name one under fields", "a query of the set %s must have one output", name)
+	}
+	u.set.Queries = append(u.set.Queries, q)
+}
+
+// bindRows resolves the row rule of every resource.
+func (l *loader) bindRows() {
+	for _, u := range l.resUnits {
+		d := &u.decl.rows
+		switch {
+		case d.rule.given():
+			l.bindRuleUse(u, d)
+		case d.cond.given():
+			if cond := l.decodeCondition(u.file, d.cond); cond != nil {
+				u.res.Rows = &Rows{Cond: cond}
+				n := &names{l: l, file: u.file, raw: d.cond, connection: u.res.Connection}
+				l.guardedBy(u, n.guard(u.res, cond))
+			}
+		}
+	}
+}
+
+func (l *loader) bindRuleUse(u *resUnit, d *rowsDecl) {
+	found, ok := l.rules[d.rule.text]
+	if !ok {
+		u.file.tell(d.rule.at, l.nearest("rule", d.rule.text, func() []string { return keysOf(l.rules) }), "no rule %s", problem.Quote(d.rule.text))
+		for _, a := range d.args {
+			l.field(u, a.field, `"args"`)
+		}
+		return
+	}
+	rule := found.thing.rule
+	rows := &Rows{Rule: rule, Args: make(map[string]*Field, len(d.args))}
+	for _, a := range d.args {
+		if !slices.Contains(rule.Args, a.name.text) {
+			u.file.tell(a.name.at, problem.OneOf(a.name.text, rule.Args), "the rule %s has no argument %s", problem.Quote(rule.Name), problem.Quote(a.name.text))
+		}
+		x := l.field(u, a.field, `"args"`)
+		rows.Args[a.name.text] = x
+	}
+	for _, name := range rule.Args {
+		if _, given := rows.Args[name]; !given {
+			u.file.tell(d.rule.at, "args: {"+name+": FIELD}", "the rule %s needs the argument %s", problem.Quote(rule.Name), problem.Quote(name))
+		}
+	}
+	u.res.Rows = rows
+	for i, c := range rule.Cases {
+		if c.Rows != nil {
+			n := &names{l: l, file: found.file, raw: found.thing.decl.cases[i].cond, rule: rule, connection: u.res.Connection}
+			l.guardedBy(u, n.guard(u.res, c.Rows))
+		}
+	}
+}

@@ -1,0 +1,172 @@
+package server
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"runtime/debug"
+	"time"
+
+	"resq/engine"
+	"resq/engine/policy"
+	"resq/schema/problem"
+)
+
+// A Reply is what a tool call gives back.
+type Reply struct {
+	Texts     []string // the text blocks in order
+	Failed    bool     // the one block is an error the caller can act on
+	Code      problem.Code
+	Rows      int
+	RequestID string
+}
+
+// Call runs one tool for a principal. Problems of the request are a failed Reply, never an error; false means
+// that there is no such tool.
+func (s *Server) Call(ctx context.Context, who *policy.Principal, tool string, args []byte) (*Reply, bool) {
+	d, ok := s.tools.find(tool)
+	if !ok {
+		return nil, false
+	}
+	start := time.Now()
+	r := &Reply{RequestID: newRequestID()}
+	answer, err := s.run(ctx, who, d, args)
+	if err != nil {
+		r.fail(problem.From(err))
+	} else {
+		r.Rows = answer.Rows
+		r.Texts = append(r.Texts, string(answer.Text))
+		if answer.Meta != nil {
+			r.Texts = append(r.Texts, string(answer.Meta))
+		}
+	}
+	s.record(ctx, who, d, r, err, time.Since(start))
+	return r, true
+}
+
+// run checks what can be checked before the engine, and keeps a panic of the engine inside this one call.
+func (s *Server) run(ctx context.Context, who *policy.Principal, d *definition, args []byte) (a *engine.Answer, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = internal(fmt.Errorf("panic: %v\n%s", p, debug.Stack()))
+		}
+	}()
+	if who == nil {
+		return nil, &problem.Problem{Code: problem.Unauthenticated, Message: "no principal"}
+	}
+	if !d.open(who) {
+		return nil, &problem.Problem{
+			Code: problem.PermissionDenied, Message: d.Name + " needs the scope " + d.scope + ", which this key does not have",
+		}
+	}
+	if args == nil {
+		args = []byte("{}")
+	}
+	if i := skipSpace(args, 0); i == len(args) || args[i] != '{' {
+		return nil, &problem.Problem{
+			Code: problem.InvalidArgument, Message: "the arguments are not a JSON object", Hint: `send an object such as {"resource": …}`,
+		}
+	}
+	if d.Name == "res-schema" {
+		a, err = s.backend.Describe(ctx, who, args)
+	} else {
+		a, err = s.backend.Query(ctx, who, args)
+	}
+	if err == nil && a == nil {
+		err = internal(fmt.Errorf("%s gave neither an answer nor an error", d.Name))
+	}
+	return a, err
+}
+
+// internal hides a cause from the caller and keeps it for the log.
+func internal(cause error) error {
+	return &problem.Problem{Code: problem.DataIntegrity, Stage: problem.Database, Message: "internal error", Err: cause}
+}
+
+// record leaves one log line for a call. What was asked for stays out of it: arguments and answers are data.
+func (s *Server) record(ctx context.Context, who *policy.Principal, d *definition, r *Reply, err error, took time.Duration) {
+	level, attrs := slog.LevelInfo, []slog.Attr{
+		slog.String("tool", d.Name), slog.String("request_id", r.RequestID),
+		slog.Int64("ms", took.Milliseconds()), slog.Int("rows", r.Rows),
+	}
+	if who != nil {
+		attrs = append(attrs, slog.String("principal", who.Name))
+		if who.Key != "" {
+			attrs = append(attrs, slog.String("key", who.Key))
+		}
+	}
+	if err != nil {
+		attrs = append(attrs, slog.String("code", string(r.Code)))
+		for _, p := range problem.From(err) {
+			if p.Err != nil {
+				level = slog.LevelError
+				attrs = append(attrs, slog.String("cause", p.Err.Error()))
+			}
+		}
+	}
+	s.log.LogAttrs(ctx, level, "call", attrs...)
+}
+
+// maxAlso is how many problems are told beside the first.
+const maxAlso = 4
+
+// A fault is the error object of a failed call (security.md 1.4): the first problem, and a few more.
+type fault struct {
+	Code       problem.Code `json:"code"`
+	Message    string       `json:"message"`
+	At         string       `json:"at,omitempty"`
+	Hint       string       `json:"hint,omitempty"`
+	RetryAfter int          `json:"retry_after,omitempty"`
+	RequestID  string       `json:"request_id,omitempty"`
+	Also       []fault      `json:"also,omitempty"`
+}
+
+// fail turns problems into the reply of a failed call.
+func (r *Reply) fail(l problem.List) {
+	if len(l) == 0 { // an empty list handed back as an error
+		l = problem.From(internal(nil))
+	}
+	f := told(l[0])
+	f.RequestID = r.RequestID
+	for _, p := range l[1:min(len(l), 1+maxAlso)] {
+		f.Also = append(f.Also, told(p))
+	}
+	r.Failed, r.Code, r.Rows = true, f.Code, 0
+	r.Texts = []string{errorText(f)}
+}
+
+func told(p *problem.Problem) fault {
+	return fault{Code: p.Code, Message: p.Message, At: p.At, Hint: p.Hint, RetryAfter: p.RetryAfter}
+}
+
+// errorText writes the error object. HTML escapes would cost a model ten tokens where it reads one character.
+func errorText(f fault) string {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	_ = enc.Encode(map[string]fault{"error": f}) // strings and numbers always encode
+	return string(bytes.TrimRight(b.Bytes(), "\n"))
+}
+
+// newRequestID makes the random UUID that names one call in the answer and in the log.
+func newRequestID() string {
+	var b [16]byte
+	_, _ = rand.Read(b[:])
+	b[6] = b[6]&0x0f | 0x40
+	b[8] = b[8]&0x3f | 0x80
+	var s [36]byte
+	at := 0
+	for i, n := range []int{4, 6, 8, 10, 16} {
+		if i > 0 {
+			s[at] = '-'
+			at++
+		}
+		from := []int{0, 4, 6, 8, 10}[i]
+		at += hex.Encode(s[at:], b[from:n])
+	}
+	return string(s[:])
+}

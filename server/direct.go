@@ -1,0 +1,253 @@
+package server
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"strconv"
+	"sync"
+	"unicode/utf8"
+
+	"github.com/mark3labs/mcp-go/mcp"
+	mcpgo "github.com/mark3labs/mcp-go/server"
+
+	"resq/engine/policy"
+)
+
+// Note [the direct way]
+//
+// tools/call and tools/list are nearly all that clients send. The library parses each of them seven times and
+// encodes an answer three times over, which costs more than the query of a small one; so an ordinary message
+// of these two is answered here, in one pass, with the parts that the library itself wrote once. Whatever is
+// not quite ordinary goes to the library, which knows what is wrong with it.
+
+// parts are what the library puts around results, by era.
+type parts struct {
+	mu    sync.Mutex
+	lists map[partsKey]listed
+}
+
+type listed struct {
+	result json.RawMessage // of tools/list
+	meta   json.RawMessage // its _meta, which every result has since 2026-07-28
+}
+
+type partsKey struct {
+	version string
+	tools   string // the names that are seen
+}
+
+// plain says whether a message can take the direct way. The header is nil over stdio.
+func plain(m *message, header http.Header) bool {
+	if !m.v2 || m.method != methodCall && (m.method != methodList || m.cursor) || !ordinaryID(m.id) {
+		return false
+	}
+	if header == nil {
+		return m.version == "" || m.modern()
+	}
+	named := header.Get(mcp.HeaderProtocolVersion)
+	if !mcp.IsModernProtocol(named) && !mcp.IsModernProtocol(m.version) {
+		return named == "" || mcp.IsValidProtocolVersion(named)
+	}
+	return m.modern() && named == m.version && header.Get(mcp.HeaderMethod) == m.method && header.Get(mcp.HeaderName) == m.tool &&
+		header.Get(mcp.HeaderLastEventID) == ""
+}
+
+// modern says whether m is whole as a message of the era that began with 2026-07-28.
+func (m *message) modern() bool {
+	var caps mcp.ClientCapabilities
+	return mcp.IsModernProtocol(m.version) && mcp.IsValidProtocolVersion(m.version) && len(m.caps) > 0 && m.caps[0] == '{' && json.Unmarshal(m.caps, &caps) == nil
+}
+
+// ordinaryID says whether an id is a string or a whole number that every client reads exactly.
+func ordinaryID(id []byte) bool {
+	if len(id) == 0 {
+		return false
+	}
+	if id[0] == '"' {
+		return true
+	}
+	n, err := strconv.ParseInt(string(id), 10, 64)
+	return err == nil && n > -1<<53 && n < 1<<53
+}
+
+// direct answers a plain message, or says that the library has to. The tool is one that exists.
+func (s *Server) direct(ctx context.Context, m *message, who *policy.Principal) ([]byte, bool) {
+	if m.method == methodList {
+		l, ok := s.listed(m.version, who)
+		return respond(m.id, l.result), ok
+	}
+	var meta []byte
+	if m.version != "" {
+		l, ok := s.listed(m.version, who)
+		if !ok {
+			return nil, false
+		}
+		meta = l.meta
+	}
+	r, ok := s.Call(ctx, who, m.tool, m.args)
+	if !ok {
+		return nil, false
+	}
+	size := 256
+	for _, t := range r.Texts {
+		size += len(t) + len(t)/8
+	}
+	b := append(make([]byte, 0, size), `{"jsonrpc":"2.0","id":`...)
+	b = append(b, m.id...)
+	b = append(b, `,"result":{`...)
+	if meta != nil {
+		b = append(append(append(b, `"_meta":`...), meta...), ',')
+	}
+	b = append(b, `"content":[`...)
+	for i, t := range r.Texts {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = append(appendString(append(b, `{"type":"text","text":`...), t), '}')
+	}
+	b = append(b, ']')
+	if r.Failed {
+		b = append(b, `,"isError":true`...)
+	}
+	if meta != nil {
+		b = append(b, `,"resultType":"complete"`...)
+	}
+	return append(b, "}}\n"...), true
+}
+
+func respond(id, result []byte) []byte {
+	b := append(make([]byte, 0, len(result)+64), `{"jsonrpc":"2.0","id":`...)
+	b = append(append(b, id...), `,"result":`...)
+	return append(append(b, result...), "}\n"...)
+}
+
+// listed gives the result of tools/list as the library writes it, from memory after the first time.
+func (s *Server) listed(version string, who *policy.Principal) (listed, bool) {
+	key := partsKey{version: version}
+	for i := range s.tools.Tools {
+		if d := &s.tools.Tools[i]; who != nil && d.open(who) {
+			key.tools += d.Name + "\n"
+		}
+	}
+	s.parts.mu.Lock()
+	defer s.parts.mu.Unlock()
+	if l, ok := s.parts.lists[key]; ok {
+		return l, true
+	}
+	ask := `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`
+	if version != "" {
+		ask = `{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{"_meta":{"` + metaVersionKey + `":"` + version + `","` + metaCapsKey + `":{}}}}`
+	}
+	raw, err := json.Marshal(s.mcp.HandleMessage(withCaller(context.Background(), caller{who: who}), json.RawMessage(ask)))
+	if err != nil {
+		return listed{}, false
+	}
+	var response struct {
+		Result json.RawMessage `json:"result"`
+	}
+	var result struct {
+		Meta json.RawMessage `json:"_meta"`
+	}
+	if json.Unmarshal(raw, &response) != nil || json.Unmarshal(response.Result, &result) != nil || (version != "") != (result.Meta != nil) {
+		return listed{}, false
+	}
+	if s.parts.lists == nil {
+		s.parts.lists = map[partsKey]listed{}
+	}
+	l := listed{response.Result, result.Meta}
+	s.parts.lists[key] = l
+	return l, true
+}
+
+// direct answers over HTTP, where a call can be cancelled by a notification of its session.
+func (g *guard) direct(w http.ResponseWriter, r *http.Request, m *message, who *policy.Principal) bool {
+	if !plain(m, r.Header) {
+		return false
+	}
+	ctx, done := g.calls.run(r.Context(), r.Header.Get(mcpgo.HeaderKeySessionID), m.id)
+	defer done()
+	out, ok := g.s.direct(ctx, m, who)
+	if !ok {
+		return false
+	}
+	if ctx.Err() != nil { // nobody waits for it
+		return true
+	}
+	h := w.Header()
+	h.Set("Content-Type", "application/json")
+	h.Set("Content-Length", strconv.Itoa(len(out)))
+	_, _ = w.Write(out)
+	return true
+}
+
+// calls are the running calls of sessions, by session and request id.
+type calls struct{ running sync.Map }
+
+type callID struct{ session, request string }
+
+// run registers a call for as long as it runs. Without a session nobody can name it, so it is not kept.
+func (c *calls) run(ctx context.Context, session string, id []byte) (context.Context, func()) {
+	if session == "" {
+		return ctx, func() {}
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	key := callID{session, idOf(id)}
+	c.running.Store(key, &cancel)
+	return ctx, func() {
+		c.running.CompareAndDelete(key, &cancel)
+		cancel()
+	}
+}
+
+// stop cancels the call that a notification names.
+func (c *calls) stop(session string, m *message) {
+	id := m.cancels()
+	if id == "" {
+		return
+	}
+	if cancel, ok := c.running.Load(callID{session, id}); ok {
+		(*cancel.(*context.CancelFunc))()
+	}
+}
+
+const hexDigits = "0123456789abcdef"
+
+// appendString writes a JSON string without escapes that JSON does not ask for. Bytes that are not UTF-8
+// become U+FFFD.
+func appendString(b []byte, s string) []byte {
+	b = append(b, '"')
+	from := 0
+	for i := 0; i < len(s); {
+		c := s[i]
+		if c >= utf8.RuneSelf {
+			r, n := utf8.DecodeRuneInString(s[i:])
+			if r == utf8.RuneError && n == 1 {
+				b = append(append(b, s[from:i]...), "\ufffd"...)
+				from = i + 1
+			}
+			i += n
+			continue
+		}
+		if c >= 0x20 && c != '"' && c != '\\' {
+			i++
+			continue
+		}
+		b = append(b, s[from:i]...)
+		switch c {
+		case '"', '\\':
+			b = append(b, '\\', c)
+		case '\n':
+			b = append(b, '\\', 'n')
+		case '\t':
+			b = append(b, '\\', 't')
+		case '\r':
+			b = append(b, '\\', 'r')
+		default:
+			b = append(b, '\\', 'u', '0', '0', hexDigits[c>>4], hexDigits[c&15])
+		}
+		i++
+		from = i
+	}
+	return append(append(b, s[from:]...), '"')
+}

@@ -1,0 +1,165 @@
+package server
+
+import (
+	"context"
+	"encoding/json"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"reflect"
+	"regexp"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"resq/engine"
+	"resq/engine/policy"
+)
+
+var requestID = regexp.MustCompile(`request_id\\":\\"[0-9a-f-]*`)
+
+// Note [the direct way]: its answers are the library's own, but for the spelling of JSON.
+func TestDirectEqualsLibrary(t *testing.T) {
+	f := newFake()
+	s := newServer(t, f, withKeys(Options{Version: "1"}))
+	url := serveHTTP(t, s)
+	for _, body := range []string{
+		call("res-query", `{}`), call("res_query", `{"resource":"bad"}`), call("res-query", `[]`), call("res-query", `{"resource":"csv"}`),
+		call("res-schema", `{"keywords":"x"}`), modern("tools/call", "res-query", `{}`).body, modern("tools/call", "res-query", `{"resource":"bad"}`).body,
+		`{"jsonrpc":"2.0","id":"a\u0062\"","method":"tools/list"}`, `{"jsonrpc":"2.0","id":-7,"method":"tools/list","params":{}}`, modern("tools/list", "", "").body,
+	} {
+		for _, key := range []string{"alice-key", "writer-key"} {
+			m, err := parseMessage([]byte(body))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !plain(m, nil) {
+				t.Errorf("not plain: %s", body)
+				continue
+			}
+			who := testKeys[key]
+			got, ok := s.direct(t.Context(), m, who)
+			if !ok {
+				t.Errorf("no direct answer to %s", body)
+				continue
+			}
+			lib, err := json.Marshal(s.mcp.HandleMessage(withCaller(t.Context(), caller{who, m.args}), m.rest))
+			if err != nil {
+				t.Fatal(err)
+			}
+			var a, b any
+			if json.Unmarshal(requestID.ReplaceAll(got, nil), &a) != nil || json.Unmarshal(requestID.ReplaceAll(lib, nil), &b) != nil {
+				t.Fatalf("no JSON: %s\n%s", got, lib)
+			}
+			if !reflect.DeepEqual(a, b) {
+				t.Errorf("%s\ndirect  %s\nlibrary %s", body, got, lib)
+			}
+			e := exchange{body: body}.with("Authorization", "Bearer "+key)
+			if m.version != "" {
+				e = e.with("MCP-Protocol-Version", m.version, "Mcp-Method", m.method, "Mcp-Name", m.tool)
+			}
+			over := e.do(t, url)
+			var c any
+			if json.Unmarshal(requestID.ReplaceAll([]byte(over.body), nil), &c) != nil || !reflect.DeepEqual(a, c) || over.header.Get("Content-Type") != "application/json" {
+				t.Errorf("over HTTP: %d %s", over.status, over.body)
+			}
+		}
+	}
+}
+
+// What is not quite ordinary is left to the library, which says what is wrong.
+func TestNotPlain(t *testing.T) {
+	meta := `"io.modelcontextprotocol/protocolVersion":"2026-07-28"`
+	for _, body := range []string{
+		`{"id":1,"method":"tools/list"}`,
+		`{"jsonrpc":"1.0","id":1,"method":"tools/list"}`,
+		`{"jsonrpc":"2.0","method":"tools/list"}`,
+		`{"jsonrpc":"2.0","id":1.5,"method":"tools/list"}`,
+		`{"jsonrpc":"2.0","id":9007199254740993,"method":"tools/list"}`,
+		`{"jsonrpc":"2.0","id":[1],"method":"tools/list"}`,
+		`{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{"cursor":"x"}}`,
+		`{"jsonrpc":"2.0","id":1,"method":"ping"}`,
+		`{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{"_meta":{` + meta + `}}}`,
+		`{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{"_meta":{` + meta + `,"io.modelcontextprotocol/clientCapabilities":1}}}`,
+		`{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"2099-01-01","io.modelcontextprotocol/clientCapabilities":{}}}}`,
+	} {
+		m, err := parseMessage([]byte(body))
+		if err != nil {
+			t.Fatalf("%s: %v", body, err)
+		}
+		if plain(m, nil) {
+			t.Errorf("plain: %s", body)
+		}
+	}
+	m, err := parseMessage([]byte(modern("tools/call", "res-query", `{}`).body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	good := http.Header{"Mcp-Protocol-Version": {"2026-07-28"}, "Mcp-Method": {"tools/call"}, "Mcp-Name": {"res-query"}}
+	if !plain(m, good) {
+		t.Error("whole headers are not plain")
+	}
+	for k, v := range map[string]string{"Mcp-Protocol-Version": "2025-11-25", "Mcp-Method": "tools/list", "Mcp-Name": "res-schema", "Last-Event-Id": "1"} {
+		h := good.Clone()
+		h.Set(k, v)
+		if plain(m, h) {
+			t.Errorf("plain with %s: %s", k, v)
+		}
+	}
+}
+
+func FuzzAppendString(f *testing.F) {
+	for _, s := range []string{"", "a", "\"\\\n\r\t\x00\x1f\x7f", "中文 <a&b> \u2028", "\xff\xfe", "a\xc3", "\U0001f600"} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, s string) {
+		var got string
+		if err := json.Unmarshal(appendString(nil, s), &got); err != nil {
+			t.Fatalf("%q: %v", s, err)
+		}
+		if want := strings.ToValidUTF8(s, "\ufffd"); utf8.ValidString(s) && got != want {
+			t.Fatalf("%q came back as %q", s, got)
+		}
+	})
+}
+
+// page answers with a page of thirty rows, so that the benchmark shows what the protocol costs.
+type page struct {
+	*fake
+	text []byte
+}
+
+func (p page) Query(context.Context, *policy.Principal, []byte) (*engine.Answer, error) {
+	return &engine.Answer{Text: p.text, Rows: 30}, nil
+}
+
+func BenchmarkCall(b *testing.B) {
+	row := `[1,"订单 \"A\"","2024-01-01 08:00:00",12.5,null,"13800000000","a@b.example"],` + "\n"
+	p := page{newFake(), []byte(`{"resource":"Order","columns":[],"rows":[` + strings.Repeat(row, 30) + `],"hasMore":false}`)}
+	s, err := New(p, Options{Log: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		b.Fatal(err)
+	}
+	h, closeStreams := s.handler(nil)
+	defer closeStreams()
+	for name, e := range map[string]exchange{
+		"direct":  {body: call("res-query", `{"resource":"Order","fields":[],"limit":30}`)},
+		"library": {body: strings.Replace(call("res-query", `{"resource":"Order","fields":[],"limit":30}`), `"id":1`, `"id":1.5`, 1)},
+		"list":    {body: `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`},
+	} {
+		b.Run(name, func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				r := httptest.NewRequest(http.MethodPost, "http://127.0.0.1/mcp", strings.NewReader(e.body))
+				r.Header.Set("Content-Type", "application/json")
+				w := httptest.NewRecorder()
+				h.ServeHTTP(w, r)
+				if w.Code != 200 || w.Body.Len() < 1000 {
+					b.Fatal(w.Code, w.Body)
+				}
+				_, _ = io.Copy(io.Discard, w.Body)
+			}
+		})
+	}
+}

@@ -1,0 +1,265 @@
+package server
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"net/http"
+	"os"
+	"runtime/debug"
+	"strings"
+	"time"
+
+	"github.com/mark3labs/mcp-go/mcp"
+	mcpgo "github.com/mark3labs/mcp-go/server"
+
+	"resq/engine/policy"
+	"resq/schema/problem"
+)
+
+const (
+	maxBody  = 1 << 20          // bytes of a request
+	bodyTime = 15 * time.Second // for a client to send them
+)
+
+// A guard stands in front of the MCP library and refuses what the library lets through: foreign hosts and
+// origins, bodies without end, sessions of somebody else, and cancellations that name no session.
+type guard struct {
+	s        *Server
+	places   places
+	sessions *sessions
+	next     http.Handler
+	calls    calls
+	streams  context.Context // ends when open streams must
+	bodyTime time.Duration
+}
+
+// A refusal is an answer of the guard itself.
+type refusal struct {
+	status  int
+	code    problem.Code // "" answers in JSON-RPC
+	rpc     int
+	message string
+	id      []byte // of the JSON-RPC message
+}
+
+func (g *guard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	defer g.recover(w, r)
+	h := w.Header()
+	h.Set("X-Content-Type-Options", "nosniff")
+	h.Set("X-Accel-Buffering", "no") // proxies must not hold back a stream
+	who, no := g.admit(r)
+	if no != nil {
+		g.refuse(w, no)
+		return
+	}
+	c, ctx := caller{who: who}, r.Context()
+	if r.Method == http.MethodPost {
+		m, no := g.read(w, r)
+		if no == nil {
+			no = g.check(r, m, who)
+		}
+		if no != nil {
+			g.refuse(w, no)
+			return
+		}
+		if g.direct(w, r, m, who) { // Note [the direct way]
+			return
+		}
+		c.args = m.args
+		r.Body = io.NopCloser(bytes.NewReader(m.rest))
+		r.ContentLength = int64(len(m.rest))
+		if m.method == methodListen { // the library ends no such stream by itself
+			var hangUp context.CancelFunc
+			ctx, hangUp = context.WithCancel(ctx)
+			defer hangUp()
+			defer context.AfterFunc(g.streams, hangUp)()
+		}
+	} else if no := g.session(r, who, ""); no != nil {
+		g.refuse(w, no)
+		return
+	}
+	g.next.ServeHTTP(w, r.WithContext(withCaller(ctx, c)))
+}
+
+// admit looks at the request before its body: where it came from, what it is, and whose it is.
+func (g *guard) admit(r *http.Request) (*policy.Principal, *refusal) {
+	if no := g.places.check(r); no != nil {
+		return nil, no
+	}
+	switch r.Method {
+	case http.MethodPost:
+		if t, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || t != "application/json" {
+			return nil, &refusal{status: http.StatusUnsupportedMediaType, code: problem.InvalidArgument, message: "the content type must be application/json"}
+		}
+		if e := r.Header.Get("Content-Encoding"); e != "" && !strings.EqualFold(e, "identity") {
+			return nil, &refusal{status: http.StatusUnsupportedMediaType, code: problem.InvalidArgument, message: "compressed requests are not supported"}
+		}
+	case http.MethodGet, http.MethodDelete:
+	default:
+		return nil, &refusal{status: http.StatusMethodNotAllowed, code: problem.InvalidArgument, message: "the methods are POST, GET and DELETE"}
+	}
+	if g.s.opts.Authenticate == nil {
+		return g.s.opts.Local, nil
+	}
+	scheme, key, _ := strings.Cut(r.Header.Get("Authorization"), " ")
+	if key = strings.TrimSpace(key); strings.EqualFold(scheme, "Bearer") && key != "" {
+		if who, ok := g.s.opts.Authenticate(key); ok {
+			return who, nil
+		}
+	}
+	return nil, &refusal{status: http.StatusUnauthorized, code: problem.Unauthenticated, message: "a valid key is required: Authorization: Bearer <key>"}
+}
+
+// read takes the body in, within its size and its time, and takes it apart.
+func (g *guard) read(w http.ResponseWriter, r *http.Request) (*message, *refusal) {
+	// The deadline is for the body alone: left in place it would cut a long answer or a stream.
+	conn := http.NewResponseController(w)
+	_ = conn.SetReadDeadline(time.Now().Add(g.bodyTime)) // a writer without deadlines, as in tests, has none to set
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
+	var large *http.MaxBytesError
+	switch {
+	case errors.As(err, &large):
+		return nil, &refusal{status: http.StatusRequestEntityTooLarge, code: problem.LimitExceeded, message: fmt.Sprintf("the request is larger than %d bytes", maxBody)}
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		w.Header().Set("Connection", "close")
+		return nil, &refusal{status: http.StatusRequestTimeout, code: problem.Timeout, message: "the request took too long to arrive"}
+	case err != nil:
+		return nil, &refusal{status: http.StatusBadRequest, rpc: mcp.PARSE_ERROR, message: "the request ended early"}
+	}
+	_ = conn.SetReadDeadline(time.Time{})
+	m, err := parseMessage(body)
+	if err != nil {
+		rpc := mcp.INVALID_REQUEST
+		if errors.Is(err, errNotJSON) {
+			rpc = mcp.PARSE_ERROR
+		}
+		return nil, &refusal{status: http.StatusBadRequest, rpc: rpc, message: err.Error()}
+	}
+	return m, nil
+}
+
+// check decides on a message that was read: whether its session is the caller's, and whether it is one that
+// the library would misunderstand.
+func (g *guard) check(r *http.Request, m *message, who *policy.Principal) *refusal {
+	modern := mcp.IsModernProtocol(m.version) || mcp.IsModernProtocol(r.Header.Get(mcp.HeaderProtocolVersion))
+	if modern {
+		// Since 2026-07-28 there are no sessions; an id that is sent nevertheless means nothing.
+		r.Header.Del(mcpgo.HeaderKeySessionID)
+	} else if no := g.session(r, who, m.method); no != nil {
+		return no
+	}
+	if m.method == methodCancel {
+		session := r.Header.Get(mcpgo.HeaderKeySessionID)
+		if session == "" {
+			// Without a session the library would look for the request by its number alone and might stop
+			// somebody else's. A caller without session cancels by hanging up.
+			return &refusal{status: http.StatusAccepted}
+		}
+		g.calls.stop(session, m)
+		return nil
+	}
+	if m.method != methodCall || m.id == nil {
+		return nil
+	}
+	if modern && r.Header.Get(mcp.HeaderName) != m.tool {
+		return nil // the library says which header contradicts the body
+	}
+	if _, ok := g.s.tools.find(m.tool); ok {
+		return nil
+	}
+	no := &refusal{status: http.StatusOK, code: problem.UnknownTool, rpc: mcp.INVALID_PARAMS, message: unknownTool(m.tool), id: m.id}
+	if modern {
+		no.status = http.StatusBadRequest
+	}
+	return no
+}
+
+// session checks a session id on every verb: the library looks at it only in calls, and asks nobody whose it is.
+func (g *guard) session(r *http.Request, who *policy.Principal, method string) *refusal {
+	if r.Method != http.MethodPost && mcp.IsModernProtocol(r.Header.Get(mcp.HeaderProtocolVersion)) {
+		return nil // the library answers 405
+	}
+	id := r.Header.Get(mcpgo.HeaderKeySessionID)
+	switch {
+	case method == methodInit:
+		r.Header.Del(mcpgo.HeaderKeySessionID) // a new session never takes a name that the client chose
+		return nil
+	case id == "" && r.Method == http.MethodDelete:
+		return &refusal{status: http.StatusBadRequest, code: problem.InvalidArgument, message: "which session? send " + mcpgo.HeaderKeySessionID}
+	case id == "" || g.sessions.valid(id, who.Name):
+		return nil
+	}
+	return &refusal{status: http.StatusNotFound, code: problem.NotFound, message: "no such session; start again with initialize"}
+}
+
+// unknownTool names a tool that does not exist, as the caller wrote it.
+func unknownTool(name string) string { return "no tool " + problem.Quote(name) }
+
+// refuse writes the guard's own answers.
+func (g *guard) refuse(w http.ResponseWriter, no *refusal) {
+	h := w.Header()
+	switch no.status {
+	case http.StatusAccepted:
+		w.WriteHeader(no.status)
+		return
+	case http.StatusUnauthorized:
+		h.Set("WWW-Authenticate", "Bearer")
+	case http.StatusMethodNotAllowed:
+		h.Set("Allow", "POST, GET, DELETE")
+	}
+	h.Set("Content-Type", "application/json")
+	w.WriteHeader(no.status)
+	if no.rpc != 0 {
+		_ = json.NewEncoder(w).Encode(rpcError(no.id, no.rpc, no.message, no.code))
+		return
+	}
+	_, _ = io.WriteString(w, errorText(fault{Code: no.code, Message: no.message, RequestID: newRequestID()})+"\n")
+}
+
+// An rpcFault is a JSON-RPC error. A code of ours is repeated in its data, where programs look for it.
+type rpcFault struct {
+	Version string          `json:"jsonrpc"`
+	ID      json.RawMessage `json:"id"`
+	Error   struct {
+		Code    int    `json:"code"`
+		Message string `json:"message"`
+		Data    *struct {
+			Error fault `json:"error"`
+		} `json:"data,omitempty"`
+	} `json:"error"`
+}
+
+func rpcError(id []byte, rpc int, message string, code problem.Code) *rpcFault {
+	e := &rpcFault{Version: "2.0", ID: id}
+	if id == nil {
+		e.ID = json.RawMessage("null")
+	}
+	e.Error.Code, e.Error.Message = rpc, message
+	if code != "" {
+		e.Error.Data = &struct {
+			Error fault `json:"error"`
+		}{fault{Code: code, Message: message, RequestID: newRequestID()}}
+	}
+	return e
+}
+
+// recover keeps a panic of one request from its text reaching the client and from ending the program.
+func (g *guard) recover(w http.ResponseWriter, r *http.Request) {
+	p := recover()
+	if p == nil {
+		return
+	}
+	if p == http.ErrAbortHandler {
+		panic(p)
+	}
+	id := newRequestID()
+	g.s.log.Error("panic", "request_id", id, "path", r.URL.Path, "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(http.StatusInternalServerError) // of no effect when the answer has begun
+	_, _ = io.WriteString(w, errorText(fault{Code: problem.DataIntegrity, Message: "internal error", RequestID: id})+"\n")
+}

@@ -1,0 +1,171 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"sync"
+	"time"
+
+	mcpgo "github.com/mark3labs/mcp-go/server"
+)
+
+// Path is where the server answers MCP over HTTP.
+const Path = "/mcp"
+
+const (
+	headerTime = 5 * time.Second
+	idleTime   = 2 * time.Minute
+	heartbeat  = 25 * time.Second
+	drainTime  = 10 * time.Second
+	pingTime   = 2 * time.Second
+	pingFresh  = time.Second
+)
+
+// Listen opens an address for Serve. It refuses one that other machines can reach while no key is asked for:
+// that would publish the databases.
+func (s *Server) Listen(addr string) (net.Listener, error) {
+	if !Loopback(addr) && s.opts.Authenticate == nil {
+		return nil, fmt.Errorf("%s can be reached from other machines, and no principal has a key; give one a key, or listen on 127.0.0.1", addr)
+	}
+	l, err := net.Listen("tcp", addr)
+	if err != nil {
+		return nil, fmt.Errorf("listen on %s: %w", addr, err)
+	}
+	return l, nil
+}
+
+// Serve answers on l until ctx ends. Then it takes no new requests, lets the running ones finish, and returns
+// within ten seconds; a request that is still running after that is cut and its query cancelled.
+func (s *Server) Serve(ctx context.Context, l net.Listener) error {
+	handler, closeStreams := s.handler(l.Addr())
+	running, cut := context.WithCancel(context.WithoutCancel(ctx))
+	defer cut()
+	srv := &http.Server{
+		Handler:           handler,
+		ReadHeaderTimeout: headerTime,
+		IdleTimeout:       idleTime,
+		MaxHeaderBytes:    16 << 10,
+		// WriteTimeout stays 0: it would cut event streams. A query has a time of its own.
+		BaseContext: func(net.Listener) context.Context { return running },
+		ErrorLog:    slog.NewLogLogger(s.log.Handler(), slog.LevelDebug),
+	}
+	done := make(chan error, 1)
+	go func() { done <- srv.Serve(l) }()
+	select {
+	case err := <-done:
+		closeStreams()
+		return err
+	case <-ctx.Done():
+	}
+	end, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.drain)
+	defer cancel()
+	stop := make(chan struct{})
+	go func() { // streams opened while the last requests finish have to end too
+		tick := time.NewTicker(20 * time.Millisecond)
+		defer tick.Stop()
+		for {
+			closeStreams()
+			select {
+			case <-stop:
+				return
+			case <-tick.C:
+			}
+		}
+	}()
+	err := srv.Shutdown(end)
+	close(stop)
+	if err != nil { // somebody is still at it
+		cut()
+		err = srv.Close()
+	}
+	if e := <-done; err == nil && !errors.Is(e, http.ErrServerClosed) {
+		err = e
+	}
+	return err
+}
+
+// handler routes the server's paths. The function ends every open event stream.
+func (s *Server) handler(listen net.Addr) (http.Handler, func()) {
+	sessions := newSessions(s.opts.Secret)
+	lib := mcpgo.NewStreamableHTTPServer(s.mcp,
+		mcpgo.WithSessionIdManagerResolver(sessions),
+		mcpgo.WithSessionIdleTTL(s.opts.IdleTTL),
+		mcpgo.WithHeartbeatInterval(heartbeat),
+		mcpgo.WithStreamableHTTPLogger(slog.New(quiet{s.log.Handler()})),
+		mcpgo.WithDisableLocalhostProtection(true), // the guard's own check is the stricter one
+	)
+	streams, hangUp := context.WithCancel(context.Background())
+	g := &guard{
+		s: s, sessions: sessions, next: lib, streams: streams, bodyTime: bodyTime,
+		places: newPlaces(listen, s.opts.Hosts, s.opts.Origins),
+	}
+	mux := http.NewServeMux()
+	mux.Handle(Path, g)
+	mux.HandleFunc("GET /healthz", g.health(func(context.Context) bool { return true }))
+	mux.HandleFunc("GET /readyz", g.health(s.ready))
+	return mux, func() {
+		hangUp()
+		_ = lib.Shutdown(context.Background()) // has no server of its own that could fail
+	}
+}
+
+// health answers a probe. It tells nobody which connection is down; the log does.
+func (g *guard) health(well func(context.Context) bool) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		defer g.recover(w, r)
+		if no := g.places.check(r); no != nil {
+			g.refuse(w, no)
+			return
+		}
+		w.Header().Set("Cache-Control", "no-store")
+		if !well(r.Context()) {
+			http.Error(w, "unavailable", http.StatusServiceUnavailable)
+			return
+		}
+		_, _ = w.Write([]byte("ok\n"))
+	}
+}
+
+// health remembers the last ping, so that probes cannot load the databases.
+type health struct {
+	mu   sync.Mutex
+	at   time.Time
+	well bool
+}
+
+// ready says whether every connection answers.
+func (s *Server) ready(ctx context.Context) bool {
+	h := &s.health
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if !h.at.IsZero() && time.Since(h.at) < pingFresh {
+		return h.well
+	}
+	// A probe that hangs up must not decide for the next one.
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), pingTime)
+	defer cancel()
+	h.well = true
+	for name, err := range s.backend.Ping(ctx) {
+		if err != nil {
+			h.well = false
+			s.log.Warn("connection does not answer", "connection", name, "error", err)
+		}
+	}
+	h.at = time.Now()
+	return h.well
+}
+
+// quiet lets only the library's errors through: its notes name session ids.
+type quiet struct{ slog.Handler }
+
+func (q quiet) Enabled(ctx context.Context, l slog.Level) bool {
+	return l >= slog.LevelError && q.Handler.Enabled(ctx, l)
+}
+
+func (q quiet) WithAttrs(a []slog.Attr) slog.Handler { return quiet{q.Handler.WithAttrs(a)} }
+
+func (q quiet) WithGroup(name string) slog.Handler { return quiet{q.Handler.WithGroup(name)} }

@@ -1,0 +1,93 @@
+// Package server speaks MCP with clients: it lists the tools, hands each call's raw arguments to the engine and
+// gives back its answer or its problems, over stdio and over Streamable HTTP behind a guard of its own. It is
+// the only importer of the MCP library, and no type of that library crosses its border.
+package server
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"log/slog"
+	"time"
+
+	mcpgo "github.com/mark3labs/mcp-go/server"
+
+	"resq/engine"
+	"resq/engine/policy"
+)
+
+// A Backend answers tool calls. Its errors are problem.Lists; anything else is told to a client as an internal
+// error. *engine.Engine is one.
+type Backend interface {
+	// Query answers res-query.
+	Query(ctx context.Context, who *policy.Principal, raw []byte) (*engine.Answer, error)
+	// Describe answers res-schema.
+	Describe(ctx context.Context, who *policy.Principal, raw []byte) (*engine.Answer, error)
+	// Ping tries every connection; a nil error is a healthy one.
+	Ping(ctx context.Context) map[string]error
+}
+
+// Options are the choices of whoever runs the server. The zero value serves English descriptions to one local
+// principal without attributes.
+type Options struct {
+	Version string // of the program, for clients
+	Lang    string // of the tool descriptions, one of Languages; "" is en
+
+	// Local is who asks over stdio, and over HTTP when Authenticate is nil. With Authenticate, nil is nobody.
+	Local *policy.Principal
+	// Authenticate finds a key's owner. When it is set, HTTP answers nobody without a key that it knows.
+	Authenticate func(key string) (*policy.Principal, bool)
+
+	// Hosts are further names a request's Host may carry, beside those of the listen address.
+	Hosts []string
+	// Origins are the browser origins that may ask, such as https://console.example. There are none by default.
+	Origins []string
+
+	// Secret binds session ids to their principal. Replicas that share it accept each other's sessions; nil is
+	// a random one.
+	Secret []byte
+	// IdleTTL is how long a session may be silent; 0 is 30 minutes.
+	IdleTTL time.Duration
+	// Log takes one record for each call. It must not write to standard output, which stdio clients own; nil
+	// is slog's default, which writes to standard error.
+	Log *slog.Logger
+}
+
+// A Server serves one Backend to any number of clients and transports.
+type Server struct {
+	backend Backend
+	opts    Options
+	tools   *toolbox
+	mcp     *mcpgo.MCPServer
+	log     *slog.Logger
+	health  health
+	parts   parts
+	drain   time.Duration // from the signal to the end
+}
+
+// New makes a server. It fails for a language that has no descriptions, and without a backend.
+func New(b Backend, opts Options) (*Server, error) {
+	if b == nil {
+		return nil, errors.New("server: no backend")
+	}
+	tools, err := loadTools(opts.Lang)
+	if err != nil {
+		return nil, err
+	}
+	if opts.Local == nil && opts.Authenticate == nil {
+		opts.Local = &policy.Principal{Name: "local"}
+	}
+	if opts.Secret == nil {
+		opts.Secret = make([]byte, 32)
+		_, _ = rand.Read(opts.Secret) // never fails: crypto/rand ends the program instead
+	}
+	if opts.IdleTTL <= 0 {
+		opts.IdleTTL = 30 * time.Minute
+	}
+	if opts.Log == nil {
+		opts.Log = slog.Default()
+	}
+	s := &Server{backend: b, opts: opts, tools: tools, log: opts.Log, drain: drainTime}
+	s.mcp = s.library()
+	return s, nil
+}

@@ -1,0 +1,98 @@
+package server
+
+import (
+	"bytes"
+	"embed"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"resq/engine/policy"
+)
+
+//go:embed tools/*.json
+var toolFiles embed.FS
+
+// A definition is one tool as clients see it.
+type definition struct {
+	Name        string          `json:"name"`
+	Title       string          `json:"title"`
+	Description string          `json:"description"`
+	InputSchema json.RawMessage `json:"inputSchema"`
+
+	scope string // what a principal needs to see and call it
+}
+
+// A toolbox is everything the server says about itself in one language.
+type toolbox struct {
+	Instructions string       `json:"instructions"`
+	Tools        []definition `json:"tools"` // in the order they are listed
+}
+
+// order are the tools of this server in the order of tools/list, with the scope each asks for.
+var order = []struct{ name, scope string }{
+	{"res-schema", "read"},
+	{"res-query", "read"},
+}
+
+// Languages are the languages in which the tools can describe themselves.
+func Languages() []string { return []string{"en", "zh"} }
+
+// loadTools reads the tools in a language of Languages.
+func loadTools(lang string) (*toolbox, error) {
+	if lang == "" {
+		lang = "en"
+	}
+	if !slices.Contains(Languages(), lang) {
+		return nil, fmt.Errorf("no tool descriptions in %q; there are: %s", lang, strings.Join(Languages(), ", "))
+	}
+	raw, err := toolFiles.ReadFile("tools/" + lang + ".json")
+	if err != nil {
+		return nil, err
+	}
+	var file toolbox
+	dec := json.NewDecoder(bytes.NewReader(raw))
+	dec.DisallowUnknownFields()
+	if err := dec.Decode(&file); err != nil {
+		return nil, fmt.Errorf("tools/%s.json: %w", lang, err)
+	}
+	box := &toolbox{Instructions: file.Instructions}
+	for _, want := range order {
+		i := slices.IndexFunc(file.Tools, func(d definition) bool { return d.Name == want.name })
+		if i < 0 {
+			return nil, fmt.Errorf("tools/%s.json: no tool %s", lang, want.name)
+		}
+		d := file.Tools[i]
+		d.scope = want.scope
+		var flat bytes.Buffer
+		if err := json.Compact(&flat, d.InputSchema); err != nil {
+			return nil, fmt.Errorf("tools/%s.json: %s: %w", lang, d.Name, err)
+		}
+		d.InputSchema = flat.Bytes()
+		box.Tools = append(box.Tools, d)
+	}
+	return box, nil
+}
+
+// find gives the tool that answers to name: its own, or the same with underscores for hyphens, because some
+// clients rewrite names so.
+func (b *toolbox) find(name string) (*definition, bool) {
+	for i := range b.Tools {
+		if d := &b.Tools[i]; name == d.Name || name == d.alias() {
+			return d, true
+		}
+	}
+	return nil, false
+}
+
+// alias is the tool's name for clients that take no hyphens. It is answered, not listed.
+func (d *definition) alias() string { return strings.ReplaceAll(d.Name, "-", "_") }
+
+// open says whether who may use d. Listing and calling both ask it, so they cannot disagree (N4).
+func (d *definition) open(who *policy.Principal) bool {
+	if len(who.Scopes) == 0 {
+		return d.scope == "read"
+	}
+	return slices.Contains(who.Scopes, d.scope)
+}
