@@ -136,6 +136,16 @@ func (c *column) decimal(b []byte, s string) []byte {
 			return appendInt(b, n)
 		}
 	}
+	if c.computed && c.t.Scale > 0 {
+		// The databases keep the zeros of a calculated decimal or drop them, each by its own rules.
+		_, frac, dot := strings.Cut(s, ".")
+		if !dot {
+			s += "."
+		}
+		if n := c.t.Scale - len(frac); n > 0 {
+			s += strings.Repeat("0", n)
+		}
+	}
 	digits := strings.TrimLeft(strings.Replace(strings.TrimPrefix(s, "-"), ".", "", 1), "0")
 	if len(digits) > 15 {
 		return append(append(append(b, '"'), s...), '"')
@@ -160,7 +170,7 @@ func (c *column) float(b []byte, f float64, bits int) []byte {
 	}
 	if c.t.Kind == schema.Decimal && c.t.Scale > 0 {
 		// SQLite keeps decimals as doubles. The declared scale is shown when no digit is lost by it.
-		if s := strconv.FormatFloat(f, 'f', c.t.Scale, 64); near(s, f) {
+		if s := strconv.FormatFloat(f, 'f', c.t.Scale, 64); near(s, f) && len(s) <= 16 {
 			return c.decimal(b, s)
 		}
 	}
@@ -251,7 +261,7 @@ func (c *column) moment(t time.Time) string {
 	case c.dbType == "DATE":
 		return t.Format("2006-01-02") + era
 	case c.dbType == "TIMESTAMPTZ" || c.field != nil && c.field.Zone:
-		return t.UTC().Format("2006-01-02T15:04:05.999999Z07:00") + era
+		return t.UTC().Format("2006-01-02T15:04:05.000000Z07:00") + era
 	case c.dbType == "" && c.t.Kind == schema.Date:
 		return t.Format("2006-01-02") + era
 	}

@@ -26,7 +26,7 @@ func (e *Engine) execute(ctx context.Context, db *database, p *plan.Plan, st sta
 		a, err = e.run(ctx, db, p, st, r)
 	}
 	if err != nil {
-		return nil, db.fault(ctx, err)
+		return nil, problem.List{db.fault(ctx, err)}
 	}
 	return a, nil
 }

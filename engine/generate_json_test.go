@@ -60,8 +60,8 @@ func (g *gen) json(q *genQuery) map[string]any {
 // where there is one, the keys of all sources are the order.
 func (g *gen) order(q *genQuery) []any {
 	var list []any
-	item := func(expr string) {
-		list = append(list, map[string]any{"type": "field", "expr": expr, "direction": pick(g.r, "asc", "desc")})
+	item := func(typ, expr string) {
+		list = append(list, map[string]any{"type": typ, "expr": expr, "direction": pick(g.r, "asc", "desc")})
 	}
 	for _, o := range q.outs {
 		if o.kind == 'x' {
@@ -69,18 +69,18 @@ func (g *gen) order(q *genQuery) []any {
 			for _, s := range q.sources {
 				switch s.res {
 				case "Item":
-					item(s.name + ".order_id")
-					item(s.name + ".line")
+					item("field", s.name+".order_id")
+					item("field", s.name+".line")
 				case "Tag":
-					item(s.name + ".label")
-					item(s.name + ".weight")
+					item("field", s.name+".label")
+					item("field", s.name+".weight")
 				default:
-					item(s.name + ".id")
+					item("field", s.name+".id")
 				}
 			}
 			return list
 		}
-		item(o.alias)
+		item("sql", o.alias)
 	}
 	g.r.Shuffle(len(list), func(i, j int) { list[i], list[j] = list[j], list[i] })
 	if chance(g.r, 15) {
@@ -220,7 +220,7 @@ func (g *gen) setOperation() map[string]any {
 	m["setOps"] = ops
 	var order []any
 	for i := range kinds {
-		order = append(order, map[string]any{"type": "field", "expr": fmt.Sprintf("o%d", i+1), "direction": pick(g.r, "asc", "desc")})
+		order = append(order, map[string]any{"type": "sql", "expr": fmt.Sprintf("o%d", i+1), "direction": pick(g.r, "asc", "desc")})
 	}
 	m["orderBy"], m["limit"] = order, pick(g.r, 1000, 3)
 	return m
@@ -237,7 +237,7 @@ func (g *gen) with() map[string]any {
 	order := func(names ...string) []any {
 		var list []any
 		for _, n := range names {
-			list = append(list, map[string]any{"type": "field", "expr": n})
+			list = append(list, map[string]any{"type": "sql", "expr": n})
 		}
 		return list
 	}

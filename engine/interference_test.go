@@ -74,6 +74,12 @@ func TestNonInterference(t *testing.T) {
 			second := tr.answer(secondWorld, restricted, raw)
 			purged := tr.answer(purgedWorld, unrestricted, raw)
 			tally.count(first)
+			if i%5 == 0 { // what a missing rule would show
+				tally.bare++
+				if loosen(tr.answer(firstWorld, unrestricted, raw).text) != loosen(purged.text) {
+					tally.telling++
+				}
+			}
 			for page := 0; ; page++ {
 				if why := interference(first, second, purged, ordered); why != "" {
 					t.Errorf("request %d, page %d: %s\nrequest: %s", i, page, why, raw)
@@ -213,12 +219,20 @@ func loosen(s string) string {
 // A tally counts the replies, so that a run in which most requests are refused does not pass for a proof.
 type tally struct {
 	answered, refused, found int
+	withRows                 int
+	bare, telling            int // asked without rules, and how often that gave another answer
 	refusals                 map[string]int
 }
+
+// noRows matches an answer without rows, in any of the formats.
+var noRows = regexp.MustCompile(`"rows":\[\s*\]|^[^{\n]*\n\{|^\|[^\n]*\n\|[-| :]*\n\{`)
 
 func (y *tally) count(r reply) {
 	if !r.refused() {
 		y.answered++
+		if !noRows.MatchString(r.text) {
+			y.withRows++
+		}
 		return
 	}
 	y.refused++
@@ -234,7 +248,16 @@ const enough = 5
 func (y *tally) report(t *testing.T) {
 	t.Helper()
 	all := y.answered + y.refused
-	t.Logf("%d requests, %d answered, %d refused", all, y.answered, y.refused)
+	t.Logf("%d requests, %d answered, %d of them with rows, %d refused", all, y.answered, y.withRows, y.refused)
+	if y.withRows*2 < y.answered {
+		t.Errorf("only %d of %d answers have rows; an empty answer proves little", y.withRows, y.answered)
+	}
+	if y.bare > 0 {
+		t.Logf("without rules %d of %d answers are others", y.telling, y.bare)
+		if y.telling*5 < y.bare {
+			t.Errorf("without rules only %d of %d answers are others: the invisible rows do too little harm", y.telling, y.bare)
+		}
+	}
 	if y.answered*100 < all*85 {
 		var list []string
 		for text, n := range y.refusals {

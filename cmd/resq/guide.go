@@ -28,19 +28,25 @@ func (g *guide) print(w io.Writer) error {
 	return err
 }
 
+// An entry is one server in a client's configuration.
+type entry struct {
+	Type    string            `json:"type,omitempty"`
+	URL     string            `json:"url,omitempty"`
+	Headers map[string]string `json:"headers,omitempty"`
+	Command string            `json:"command,omitempty"`
+	Args    []string          `json:"args,omitempty"`
+}
+
 // clients prints what to paste into the clients in use.
 func (g *guide) clients(b *strings.Builder) {
-	remote := map[string]any{"url": g.url}
-	header := ""
+	remote, header := entry{URL: g.url}, ""
 	if g.keys {
-		remote["headers"] = map[string]string{"Authorization": "Bearer YOUR_KEY"}
+		remote.Headers = map[string]string{"Authorization": "Bearer YOUR_KEY"}
 		header = ` --header "Authorization: Bearer YOUR_KEY"`
 	}
-	typed := map[string]any{"type": "http"}
-	for k, v := range remote {
-		typed[k] = v
-	}
-	start := map[string]any{"command": program(), "args": append([]string{"serve", "--stdio"}, g.flags...)}
+	typed := remote
+	typed.Type = "http"
+	start := entry{Command: program(), Args: append([]string{"serve", "--stdio"}, g.flags...)}
 	for _, c := range []struct{ title, text string }{
 		{"Claude Desktop, claude_desktop_config.json (starts its own resq)", paste("mcpServers", start)},
 		{"Claude Code", "claude mcp add --transport http resq " + g.url + header},
@@ -52,8 +58,8 @@ func (g *guide) clients(b *strings.Builder) {
 	}
 }
 
-func paste(key string, v any) string {
-	text, _ := json.Marshal(map[string]any{key: map[string]any{"resq": v}}) // strings and maps always encode
+func paste(key string, e entry) string {
+	text, _ := json.Marshal(map[string]map[string]entry{key: {"resq": e}}) // strings and maps always encode
 	return string(text)
 }
 

@@ -34,14 +34,14 @@ var textFuncs = []Func{
 }
 
 var numberFuncs = []Func{
-	Func{Name: "ABS", Args: []Arg{{Kind: Num}}, Result: Same, Leaf: true,
+	{Name: "ABS", Args: []Arg{{Kind: Num}}, Result: Same, Leaf: true,
 		// The widest negative integer has no positive twin.
-		MySQL: "ABS({0})", Postgres: "ABS({0})", SQLite: "CASE WHEN {0} = -9223372036854775808 THEN 9223372036854775808.0 ELSE ABS({0}) END"},
+		MySQL: "ABS({0})", Postgres: "ABS({0})", SQLite: "resq_abs({0})"},
 	{Name: "SIGN", Args: []Arg{{Kind: Num}}, Result: Integer, Leaf: true,
 		MySQL: "SIGN({0})", Postgres: "CAST(SIGN({0}) AS bigint)", SQLite: "SIGN({0})"},
 	{Name: "ROUND", Args: []Arg{{Kind: Num}, {Kind: LitInt, Min: 0, Max: 10}}, Optional: 1, Result: RoundOf, Leaf: true,
-		MySQL: "ROUND(CAST({0} AS DECIMAL(65, 20)), {1})", Postgres: "ROUND(CAST({0} AS numeric), {1})", SQLite: "ROUND({0}, {1})",
-		Short: &Func{MySQL: "ROUND(CAST({0} AS DECIMAL(65, 20)))", Postgres: "ROUND(CAST({0} AS numeric))", SQLite: "ROUND({0})"}},
+		MySQL: "ROUND(CAST({0} AS DECIMAL(65, 20)), {1})", Postgres: "ROUND(CAST({0} AS numeric), {1})", SQLite: "resq_round({0}, {1})",
+		Short: &Func{MySQL: "ROUND(CAST({0} AS DECIMAL(65, 20)))", Postgres: "ROUND(CAST({0} AS numeric))", SQLite: "resq_round({0}, 0)"}},
 	{Name: "TRUNCATE", Aliases: "TRUNC", Args: []Arg{{Kind: Num}, {Kind: LitInt, Min: 0, Max: 10}}, Optional: 1, Result: RoundOf, Leaf: true,
 		MySQL: "TRUNCATE(CAST({0} AS DECIMAL(65, 20)), {1})", Postgres: "TRUNC(CAST({0} AS numeric), {1})", SQLite: "(TRUNC({0} * POWER(10, {1})) / POWER(10, {1}))",
 		Short: &Func{MySQL: "TRUNCATE(CAST({0} AS DECIMAL(65, 20)), 0)", Postgres: "TRUNC(CAST({0} AS numeric))", SQLite: "TRUNC({0})"}},

@@ -60,6 +60,9 @@ func (b *binder) allFields(sc *scope, r *query.Request) {
 func (b *binder) output(sc *scope, f *query.Field) {
 	if f.Expr != nil {
 		e := b.expr(sc, f.Expr, f.At+"/code", clause{name: "fields", aggregates: true, windows: true})
+		if e == nil {
+			e = &Arg{} // a problem was added; what refers to the output finds something
+		}
 		sc.query.Out = append(sc.query.Out, &Output{Name: f.Alias, Expr: e, DataType: f.DataType})
 		return
 	}

@@ -121,7 +121,7 @@ func fieldType(f *schema.Field) schema.Type {
 	switch {
 	case f.Array:
 		return schema.Type{Kind: schema.JSON}
-	case f.Native != "":
+	case f.Native != "" && f.Type.Kind != schema.JSON:
 		return schema.Type{Kind: schema.Text}
 	}
 	return f.Type

@@ -44,9 +44,8 @@ type Dialect interface {
 	Limit(w *Writer, limit, offset int64)
 	// Fence writes what keeps conditions outside a sub-select from being evaluated inside it.
 	Fence(w *Writer)
-	// Path writes a key as text, between separators, for the path of a walk; first says that the column's
-	// length is being set.
-	Path(w *Writer, key func(w *Writer), first bool)
+	// Path writes a key as text, between separators, for the path of a walk.
+	Path(w *Writer, key func(w *Writer))
 	// Visited says whether the path holds the key.
 	Visited(w *Writer, path, key func(w *Writer))
 	// Link compares a parent's key with a child's; alike says that they are of one family.

@@ -15,10 +15,6 @@ var mysqlKinds = map[string]schema.Kind{
 	"tinytext": schema.Text, "text": schema.Text, "mediumtext": schema.Text, "longtext": schema.Text,
 	"binary": schema.Binary, "varbinary": schema.Binary, "tinyblob": schema.Binary, "blob": schema.Binary,
 	"mediumblob": schema.Binary, "longblob": schema.Binary, "vector": schema.Binary,
-	// A geometry arrives as its bytes.
-	"geometry": schema.Binary, "point": schema.Binary, "linestring": schema.Binary, "polygon": schema.Binary,
-	"multipoint": schema.Binary, "multilinestring": schema.Binary, "multipolygon": schema.Binary,
-	"geometrycollection": schema.Binary, "geomcollection": schema.Binary,
 	"date": schema.Date, "time": schema.Time, "datetime": schema.DateTime, "timestamp": schema.DateTime,
 	"json": schema.JSON, "uuid": schema.UUID,
 }

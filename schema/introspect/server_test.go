@@ -52,7 +52,9 @@ var postgresServer = server{
 	},
 	dsn: func(db string) string { return "postgres://postgres@127.0.0.1:5432/" + db },
 	client: func(db string) *exec.Cmd {
-		return exec.Command("psql", "-q", "-U", "postgres", "-h", "127.0.0.1", "-d", db)
+		cmd := exec.Command("psql", "-q", "-U", "postgres", "-h", "127.0.0.1", "-d", db)
+		cmd.Env = append(os.Environ(), "PGOPTIONS=-c synchronous_commit=off")
+		return cmd
 	},
 }
 

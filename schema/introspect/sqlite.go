@@ -52,7 +52,7 @@ func readSQLite(ctx context.Context, c *sql.Conn, s *Snapshot) error {
 	if err != nil {
 		return err
 	}
-	if err := s.sqliteColumns(ctx, c, tables); err != nil {
+	if tables, err = s.sqliteColumns(ctx, c, tables); err != nil {
 		return err
 	}
 	named := map[[2]string]*sqliteTable{}
@@ -65,21 +65,19 @@ func readSQLite(ctx context.Context, c *sql.Conn, s *Snapshot) error {
 	if err := sqliteReferences(ctx, c, named); err != nil {
 		return err
 	}
-	for _, t := range s.Tables {
-		s.resolveForeign(t)
-	}
 	for _, t := range tables {
-		t.finish()
+		s.resolveForeign(t.Table)
 		if err := s.sample(ctx, c, t); err != nil {
 			return err
 		}
+		t.finish()
 	}
 	return nil
 }
 
 // sqliteColumns asks table by table: a view over a table that is gone, or a virtual table whose module is
-// not linked in, fails the statement that names it, and must fail alone.
-func (s *Snapshot) sqliteColumns(ctx context.Context, c *sql.Conn, tables []*sqliteTable) error {
+// not linked in, fails the statement that names it, and must fail alone. Those that can be read are returned.
+func (s *Snapshot) sqliteColumns(ctx context.Context, c *sql.Conn, tables []*sqliteTable) (good []*sqliteTable, err error) {
 	for _, t := range tables {
 		type keyed struct {
 			at   int
@@ -107,7 +105,7 @@ func (s *Snapshot) sqliteColumns(ctx context.Context, c *sql.Conn, tables []*sql
 			return nil
 		})
 		if ctx.Err() != nil {
-			return ctx.Err()
+			return nil, ctx.Err()
 		}
 		if err != nil {
 			s.note("%s was left out: SQLite cannot read it (%v)", s.title(t.Table), err)
@@ -117,9 +115,9 @@ func (s *Snapshot) sqliteColumns(ctx context.Context, c *sql.Conn, tables []*sql
 		for _, k := range key {
 			t.Key = append(t.Key, k.name)
 		}
-		s.Tables = append(s.Tables, t.Table)
+		good, s.Tables = append(good, t), append(s.Tables, t.Table)
 	}
-	return nil
+	return good, nil
 }
 
 func sqliteUnique(ctx context.Context, c *sql.Conn, named map[[2]string]*sqliteTable) error {

@@ -40,8 +40,23 @@ func (Dialect) Placeholder(w *sqlgen.Writer, a *plan.Arg) {
 	w.SQL("?")
 }
 
-// Column writes a SET as its text and anything else as it is.
-func (Dialect) Column(w *sqlgen.Writer, c *plan.Column) { w.Column(c) }
+var geometries = map[string]bool{"geometry": true, "point": true, "linestring": true, "polygon": true, "multipoint": true,
+	"multilinestring": true, "multipolygon": true, "geometrycollection": true, "geomcollection": true}
+
+// Column writes a type of MySQL's own as text.
+func (Dialect) Column(w *sqlgen.Writer, c *plan.Column) {
+	switch {
+	case c.Field == nil || c.Field.Native == "":
+		w.Column(c)
+	case geometries[strings.ToLower(c.Field.Native)]:
+		w.SQL("ST_AsText(").Column(c).SQL(")")
+	default:
+		w.SQL("CAST(").Column(c).SQL(" AS CHAR)")
+	}
+}
+
+// Output writes a type of MySQL's own as text.
+func (d Dialect) Output(w *sqlgen.Writer, c *plan.Column) { d.Column(w, c) }
 
 // Arith calculates with integers as decimals, which do not overflow, and divides as doubles: a decimal
 // quotient would end after four digits.
@@ -300,24 +315,23 @@ func (d Dialect) Limit(w *sqlgen.Writer, limit, offset int64) {
 // Fence keeps the sub-select from being merged into the query around it.
 func (Dialect) Fence(w *sqlgen.Writer) { w.SQL(" LIMIT 18446744073709551615") }
 
+// binary writes a value as text of one collation, so that keys of any collation can be put together.
+func binary(w *sqlgen.Writer, value func(w *sqlgen.Writer)) *sqlgen.Writer {
+	w.SQL("CONVERT(")
+	value(w)
+	return w.SQL(" USING utf8mb4) COLLATE utf8mb4_bin")
+}
+
 // Path settles the length of the recursive column with its first value.
-func (Dialect) Path(w *sqlgen.Writer, key func(w *sqlgen.Writer), first bool) {
-	if first {
-		w.SQL("CAST(")
-	}
-	w.SQL("CONCAT(CHAR(31 USING utf8mb4), ")
-	key(w)
-	w.SQL(", CHAR(31 USING utf8mb4))")
-	if first {
-		w.SQL(" AS CHAR(4000))")
-	}
+func (Dialect) Path(w *sqlgen.Writer, key func(w *sqlgen.Writer)) {
+	w.SQL("CAST(CONCAT(CHAR(31 USING utf8mb4), ")
+	binary(w, key).SQL(", CHAR(31 USING utf8mb4)) AS CHAR(4000)) COLLATE utf8mb4_bin")
 }
 
 // Visited looks for the key between separators.
 func (Dialect) Visited(w *sqlgen.Writer, path, key func(w *sqlgen.Writer)) {
 	w.SQL("LOCATE(CONCAT(CHAR(31 USING utf8mb4), ")
-	key(w)
-	w.SQL(", CHAR(31 USING utf8mb4)), ")
+	binary(w, key).SQL(", CHAR(31 USING utf8mb4)), ")
 	path(w)
 	w.SQL(") > 0")
 }
@@ -327,6 +341,5 @@ func (Dialect) Append(w *sqlgen.Writer, path, key func(w *sqlgen.Writer)) {
 	w.SQL("CONCAT(")
 	path(w)
 	w.SQL(", ")
-	key(w)
-	w.SQL(", CHAR(31 USING utf8mb4))")
+	binary(w, key).SQL(", CHAR(31 USING utf8mb4))")
 }

@@ -8,8 +8,16 @@ import (
 	"resq/schema"
 )
 
-// Decode turns PostgreSQL's text of an array into JSON.
+// Decode turns PostgreSQL's text of an array into JSON, and gives a 32-bit number its own digits back.
 func (Dialect) Decode(dbType string, f *schema.Field) func(any) any {
+	if dbType == "FLOAT4" {
+		return func(v any) any {
+			if x, ok := v.(float64); ok {
+				return float32(x)
+			}
+			return v
+		}
+	}
 	if !strings.HasPrefix(dbType, "_") && (f == nil || !f.Array) {
 		return nil
 	}

@@ -90,7 +90,7 @@ func (Dialect) Null(w *sqlgen.Writer, t schema.Type) {
 func (Dialect) Column(w *sqlgen.Writer, c *plan.Column) {
 	f := c.Field
 	switch {
-	case f.Array:
+	case f.Array, f.Native != "" && f.Type.Kind == schema.JSON:
 		w.SQL("to_jsonb(").Column(c).SQL(")")
 	case f.Native != "" || f.Type.Kind == schema.Enum:
 		w.Column(c).SQL("::text")
@@ -98,6 +98,19 @@ func (Dialect) Column(w *sqlgen.Writer, c *plan.Column) {
 		w.SQL("(").Column(c).SQL(" AT TIME ZONE 'UTC')")
 	default:
 		w.Column(c)
+	}
+}
+
+// Output writes PostgreSQL's own types as it prints them, and composite values as JSON: the driver has forms
+// of its own for some.
+func (d Dialect) Output(w *sqlgen.Writer, c *plan.Column) {
+	switch {
+	case c.Field == nil || c.Field.Native == "" || c.Field.Array:
+		w.Column(c)
+	case c.Field.Type.Kind == schema.JSON:
+		w.SQL("to_jsonb(").Column(c).SQL(")")
+	default:
+		w.Column(c).SQL("::text")
 	}
 }
 
@@ -432,7 +445,7 @@ func (d Dialect) Link(w *sqlgen.Writer, parent, child func(w *sqlgen.Writer), al
 }
 
 // Path writes the first key between separators.
-func (Dialect) Path(w *sqlgen.Writer, key func(w *sqlgen.Writer), _ bool) {
+func (Dialect) Path(w *sqlgen.Writer, key func(w *sqlgen.Writer)) {
 	w.SQL("CHR(31) || CAST(")
 	key(w)
 	w.SQL(" AS text) || CHR(31)")

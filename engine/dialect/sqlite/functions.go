@@ -3,6 +3,7 @@ package sqlite
 import (
 	"database/sql/driver"
 	"errors"
+	"math"
 	"math/big"
 	"regexp"
 	"strconv"
@@ -20,9 +21,11 @@ func init() {
 	reg := func(name string, n int32, f func([]driver.Value) (driver.Value, error)) {
 		sqlite.MustRegisterDeterministicScalarFunction(name, n, func(_ *sqlite.FunctionContext, args []driver.Value) (driver.Value, error) { return f(args) })
 	}
-	reg("resq_add", 2, exactly((*big.Int).Add))
-	reg("resq_sub", 2, exactly((*big.Int).Sub))
-	reg("resq_mul", 2, exactly((*big.Int).Mul))
+	reg("resq_add", 2, exactly((*big.Int).Add, func(x, y float64) float64 { return x + y }))
+	reg("resq_sub", 2, exactly((*big.Int).Sub, func(x, y float64) float64 { return x - y }))
+	reg("resq_mul", 2, exactly((*big.Int).Mul, func(x, y float64) float64 { return x * y }))
+	reg("resq_abs", 1, absolute)
+	reg("resq_round", 2, round)
 	reg("resq_int", 1, toInt)
 	reg("resq_real", 1, toReal)
 	reg("resq_moment", 1, toMoment)
@@ -34,9 +37,9 @@ func init() {
 	reg("resq_single", 2, single)
 }
 
-// exactly calculates with whole numbers: the result is an integer while it fits and its digits beyond.
-// Other values are calculated as doubles, as SQLite itself would.
-func exactly(op func(z, x, y *big.Int) *big.Int) func([]driver.Value) (driver.Value, error) {
+// exactly calculates with whole numbers: the result is an integer while it fits and its digits beyond. A
+// column may hold other values than it is declared for; with those it calculates as SQLite itself would.
+func exactly(op func(z, x, y *big.Int) *big.Int, loose func(x, y float64) float64) func([]driver.Value) (driver.Value, error) {
 	return func(args []driver.Value) (driver.Value, error) {
 		if args[0] == nil || args[1] == nil {
 			return nil, nil
@@ -44,7 +47,7 @@ func exactly(op func(z, x, y *big.Int) *big.Int) func([]driver.Value) (driver.Va
 		x, ok1 := whole(args[0])
 		y, ok2 := whole(args[1])
 		if !ok1 || !ok2 {
-			return nil, errors.New(failed + "a value that is no whole number")
+			return loose(float(args[0]), float(args[1])), nil
 		}
 		z := op(new(big.Int), x, y)
 		if z.IsInt64() {
@@ -52,6 +55,58 @@ func exactly(op func(z, x, y *big.Int) *big.Int) func([]driver.Value) (driver.Va
 		}
 		return z.String(), nil
 	}
+}
+
+func float(v driver.Value) float64 {
+	switch x := v.(type) {
+	case int64:
+		return float64(x)
+	case float64:
+		return x
+	case string:
+		f, _ := strconv.ParseFloat(strings.TrimSpace(x), 64) // what is no number is 0
+		return f
+	}
+	return 0
+}
+
+// absolute is ABS without the error for the one integer that has no positive twin.
+func absolute(args []driver.Value) (driver.Value, error) {
+	switch x := args[0].(type) {
+	case int64:
+		if x == math.MinInt64 {
+			return "9223372036854775808", nil
+		}
+		return max(x, -x), nil
+	case float64:
+		return math.Abs(x), nil
+	case string:
+		return strings.TrimPrefix(x, "-"), nil
+	}
+	return nil, nil
+}
+
+// round rounds half away from zero as the digits read: 72.675 to two digits is 72.68, though the double is
+// a little less.
+func round(args []driver.Value) (driver.Value, error) {
+	n, _ := args[1].(int64)
+	switch x := args[0].(type) {
+	case nil:
+		return nil, nil
+	case int64:
+		return x, nil
+	case float64:
+		if math.IsInf(x, 0) || math.Abs(x) >= 1e15 {
+			return x, nil
+		}
+		r, ok := new(big.Rat).SetString(strconv.FormatFloat(x, 'f', -1, 64))
+		if !ok {
+			return x, nil
+		}
+		f, err := strconv.ParseFloat(r.FloatString(int(n)), 64)
+		return f, err
+	}
+	return args[0], nil
 }
 
 func whole(v driver.Value) (*big.Int, bool) {

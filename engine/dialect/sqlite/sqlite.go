@@ -108,7 +108,7 @@ func (d Dialect) In(w *sqlgen.Writer, x *plan.List) {
 	d.ANSI.In(w, n)
 }
 
-// Arith calculates with integers exactly or not at all: SQLite turns an overflow into a double.
+// Arith calculates with integers exactly: SQLite by itself turns an overflow into a double.
 func (Dialect) Arith(w *sqlgen.Writer, x *plan.Arith) {
 	if x.L == nil {
 		w.SQL("(-").Expr(x.R).SQL(")")
@@ -127,7 +127,7 @@ func (Dialect) Arith(w *sqlgen.Writer, x *plan.Arith) {
 	case "||":
 		w.SQL("(").Expr(x.L).SQL(" || ").Expr(x.R).SQL(")")
 	default:
-		if integers && !small(x.L) && !small(x.R) || integers && (large(x.L) || large(x.R)) {
+		if integers {
 			w.SQL(exact[x.Op]).Expr(x.L).SQL(", ").Expr(x.R).SQL(")")
 			return
 		}
@@ -139,24 +139,6 @@ var (
 	exact = map[string]sqlgen.Text{"+": "resq_add(", "-": "resq_sub(", "*": "resq_mul("}
 	infix = map[string]sqlgen.Text{"+": " + ", "-": " - ", "*": " * "}
 )
-
-// small says whether an operand is a constant that makes an overflow of + and - unlikely enough to be left
-// to the database.
-func small(e plan.Expr) bool {
-	switch x := e.(type) {
-	case *plan.Int:
-		return true
-	case *plan.Arg:
-		n, ok := x.Value.(int64)
-		return ok && n > -1<<31 && n < 1<<31
-	}
-	return false
-}
-
-func large(e plan.Expr) bool {
-	x, ok := e.(*plan.Arg)
-	return ok && !small(x)
-}
 
 // Convert changes a value's type.
 func (Dialect) Convert(w *sqlgen.Writer, x *plan.Convert) {
@@ -199,6 +181,11 @@ func (Dialect) Convert(w *sqlgen.Writer, x *plan.Convert) {
 	default:
 		if from == schema.Bool {
 			w.SQL("(CASE WHEN ").Expr(x.X).SQL(" THEN 'true' WHEN NOT ").Expr(x.X).SQL(" THEN 'false' END)")
+			return
+		}
+		if t := x.X.Type(); t.Kind == schema.Decimal && t.Scale > 0 {
+			// Decimals are doubles here; the others keep their scale as text.
+			w.SQL("FORMAT('%.").Int(int64(t.Scale)).SQL("f', ").Expr(x.X).SQL(")")
 			return
 		}
 		w.SQL("CAST(").Expr(x.X).SQL(" AS TEXT)")
@@ -362,7 +349,7 @@ func (d Dialect) Limit(w *sqlgen.Writer, limit, offset int64) {
 func (Dialect) Fence(w *sqlgen.Writer) { w.SQL(" LIMIT -1 OFFSET 0") }
 
 // Path writes the first key between separators.
-func (Dialect) Path(w *sqlgen.Writer, key func(w *sqlgen.Writer), _ bool) {
+func (Dialect) Path(w *sqlgen.Writer, key func(w *sqlgen.Writer)) {
 	w.SQL("CHAR(31) || ")
 	key(w)
 	w.SQL(" || CHAR(31)")
