@@ -232,6 +232,9 @@ func (s *shaper) answer(total int64) (*Answer, error) {
 	if s.cut {
 		s.notices = append(s.notices, "BYTES_CUT: the page ended after "+strconv.FormatInt(s.n, 10)+" rows, at the size an answer may have")
 	}
+	if s.n == 0 && s.r.Recursive != nil && page.Offset == 0 && s.r.Cursor == "" {
+		s.notices = append(s.notices, "EMPTY_WALK: no row was reached; the root is a value of pField, and the empty text stands for no parent")
+	}
 	a := &Answer{Rows: int(s.n), Cut: s.cut}
 	var meta []byte
 	if total >= 0 {

@@ -89,5 +89,6 @@ func New(b Backend, opts Options) (*Server, error) {
 	}
 	s := &Server{backend: b, opts: opts, tools: tools, log: opts.Log, drain: drainTime}
 	s.mcp = s.library()
+	s.log.Info("tools", "sha256", s.tools.hash())
 	return s, nil
 }

@@ -2,7 +2,9 @@ package server
 
 import (
 	"bytes"
+	"crypto/sha256"
 	"embed"
+	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -73,6 +75,13 @@ func loadTools(lang string) (*toolbox, error) {
 		box.Tools = append(box.Tools, d)
 	}
 	return box, nil
+}
+
+// hash names all that clients are told about the tools, so that a change of it shows in the log (A3).
+func (b *toolbox) hash() string {
+	h := sha256.New()
+	_ = json.NewEncoder(h).Encode(b) // strings and JSON always encode, and a hash takes every byte
+	return hex.EncodeToString(h.Sum(nil))
 }
 
 // find gives the tool that answers to name: its own, or the same with underscores for hyphens, because some

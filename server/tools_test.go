@@ -266,6 +266,29 @@ func TestToolsAreSmall(t *testing.T) {
 	}
 }
 
+// A3: what clients are told about the tools changes only on purpose, and the log names it.
+func TestToolsHash(t *testing.T) {
+	for lang, want := range map[string]string{
+		"en": "86f64fab11fa844bffea940482df0406a6933a45363346286b2d72804f2e6505",
+		"zh": "670fb4babd06b8fa2a0936bf5315edf7edb8f4390362cdfda243dd7f4454b5ba",
+	} {
+		log, lines := quietLog()
+		s := newServer(t, newFake(), Options{Lang: lang, Log: log})
+		if got := s.tools.hash(); got != want {
+			t.Errorf("%s: every client sees other tools than before; if that is meant, their hash is %s", lang, got)
+		}
+		if !strings.Contains(lines.String(), s.tools.hash()) {
+			t.Errorf("the log does not name the tools: %s", lines)
+		}
+	}
+	s := newServer(t, newFake(), Options{})
+	before := s.tools.hash()
+	s.tools.Tools[0].Description += "."
+	if s.tools.hash() == before {
+		t.Error("a changed description has the same hash")
+	}
+}
+
 // N4: what a principal may not call is not listed, and the order never changes.
 func TestList(t *testing.T) {
 	s := newServer(t, newFake(), Options{})

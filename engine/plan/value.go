@@ -194,6 +194,9 @@ func (b *binder) token(s, at string, x Expr) Expr {
 	if t.Kind == schema.Any {
 		t = guess(s)
 	}
+	if t.Kind == schema.DateTime && (f == nil || !f.Zone) {
+		s = b.local(s)
+	}
 	a, ok := parseValue(s, t, f)
 	if !ok && t.Kind == schema.Integer && f == nil {
 		// A computed integer compares with any number.
@@ -208,6 +211,30 @@ func (b *binder) token(s, at string, x Expr) Expr {
 		return nil
 	}
 	return a
+}
+
+// zone is where the connection keeps its local times.
+func (b *binder) zone() *time.Location {
+	if b.conn == nil || b.conn.Zone == "" {
+		return time.UTC
+	}
+	if loc, err := time.LoadLocation(b.conn.Zone); err == nil {
+		return loc
+	}
+	return time.UTC // the catalog was checked when it was loaded
+}
+
+// local brings a moment with an offset to the connection's zone, for columns that keep none.
+func (b *binder) local(s string) string {
+	if len(s) < 20 {
+		return s
+	}
+	for _, form := range momentForms[5:] {
+		if t, err := time.Parse(form, s); err == nil {
+			return t.In(b.zone()).Format("2006-01-02 15:04:05.999999")
+		}
+	}
+	return s
 }
 
 // guess types a token that is compared with something of unknown type.

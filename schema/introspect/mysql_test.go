@@ -54,8 +54,8 @@ func TestMySQL(t *testing.T) {
       t: {type: time, default: "10:00:00.000"}
       bits: {type: integer, default: 5, unsigned: true}
       "y": {type: integer, unsigned: true}
-      g: {type: binary}
-      mp: {type: binary}
+      g: {type: string, native: point}
+      mp: {type: string, native: multipolygon}
       u: {type: uuid}
       ip: {type: string, native: inet6}
       bin: {type: binary, maxLength: 20}

@@ -95,7 +95,11 @@ func (Dialect) Column(w *sqlgen.Writer, c *plan.Column) {
 	case f.Native != "" || f.Type.Kind == schema.Enum:
 		w.Column(c).SQL("::text")
 	case f.Zone && f.Type.Kind == schema.DateTime:
-		w.SQL("(").Column(c).SQL(" AT TIME ZONE 'UTC')")
+		zone := "UTC"
+		if z := c.Source.Resource.Connection.Zone; z != "" {
+			zone = z
+		}
+		w.SQL("(").Column(c).SQL(" AT TIME ZONE ").Arg(&plan.Arg{Value: zone, T: schema.Type{Kind: schema.Text}}).SQL(")")
 	default:
 		w.Column(c)
 	}
