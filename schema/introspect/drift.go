@@ -196,7 +196,7 @@ func (s *Snapshot) sameName(a, b string) bool {
 	return a == b || s.Driver != "postgres" && strings.EqualFold(a, b)
 }
 
-// key tells a key that does not keep rows apart.
+// key tells a key that does not keep rows apart. One that nothing but the data show to be a key passes.
 func (c *check) key(e entry, t *Table) {
 	if t.View {
 		return
@@ -212,7 +212,8 @@ func (c *check) key(e entry, t *Table) {
 			return !slices.ContainsFunc(e.key, func(x string) bool { return c.s.sameName(k, x) })
 		})
 	}
-	if covers(t.Key) || slices.ContainsFunc(t.Unique, covers) {
+	unique := slices.ContainsFunc(t.Distinct, func(k string) bool { return covers([]string{k}) })
+	if unique || covers(t.Key) || slices.ContainsFunc(t.Unique, covers) {
 		return
 	}
 	for _, k := range e.key {

@@ -44,6 +44,8 @@ func (c *check) mismatch(f fieldEntry, col *Column) string {
 	case f.array != col.Array, f.zone != col.Zone && c.s.Driver == "postgres":
 		return "; a list and a zone must be declared as they are"
 	case f.typ.Kind == col.Type.Kind:
+	case c.s.Driver == "postgres" && f.native && col.Native != "" && slices.Contains([]schema.Kind{schema.String, schema.Text, schema.JSON}, f.typ.Kind):
+		return "" // each of its own types can be shown as text and as JSON
 	case f.typ.Kind.Numeric() && col.Type.Kind.Numeric():
 		// A field of whole numbers must not meet fractions.
 		if f.typ.Kind == schema.Integer && c.s.Driver != "sqlite" && (col.Type.Kind == schema.Number || col.Type.Scale > 0 || col.Type.Precision == 0) {

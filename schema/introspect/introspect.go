@@ -32,6 +32,9 @@ type Table struct {
 	Key          []string   // the primary key, in its own order
 	Unique       [][]string // the other keys: unique indexes over plain columns of all rows
 	Foreign      []*Foreign
+	// Distinct are columns of a table that declares no key of which the data show that they could be one, the
+	// likeliest first. Nothing keeps them so.
+	Distinct []string
 }
 
 // A Column is one column, with the type a catalog gives it.
@@ -67,6 +70,8 @@ type Options struct {
 	// Include and Exclude are patterns as path.Match knows them, compared without regard to case with the
 	// name of a table and with schema.table. Without Include all tables are in.
 	Include, Exclude []string
+	// NoKeys leaves tables without a key that declare none; their data are then not looked at.
+	NoKeys bool
 }
 
 // A reader reads one kind of database.
@@ -74,9 +79,10 @@ type reader func(ctx context.Context, c *sql.Conn, s *Snapshot) error
 
 var readers = map[string]reader{"sqlite": readSQLite, "mysql": readMySQL, "postgres": readPostgres}
 
-// Read reads the structure of a database: a few statements for all of it, none of which changes anything.
-// System tables and this system's own (resq_…) are left out. A table that cannot be read is left out with
-// a note; Read fails only when the database as a whole cannot be read or a pattern is malformed.
+// Read reads the structure of a database: a few statements for all of it, none of which changes anything, and
+// two for each table that declares no key. System tables and this system's own (resq_…) are left out. A table
+// that cannot be read is left out with a note; Read fails only when the database as a whole cannot be read or
+// a pattern is malformed.
 func Read(ctx context.Context, db *sql.DB, driver string, opts Options) (*Snapshot, error) {
 	read, ok := readers[driver]
 	if !ok {
@@ -90,12 +96,18 @@ func Read(ctx context.Context, db *sql.DB, driver string, opts Options) (*Snapsh
 	if err != nil {
 		return nil, fmt.Errorf("open the database: %w", err)
 	}
-	defer c.Close()
 	s := &Snapshot{Driver: driver, scope: sc}
-	if err := read(ctx, c, s); err != nil {
+	err = read(ctx, c, s)
+	c.Close() // the pool may have no other
+	if err != nil {
 		return nil, fmt.Errorf("read the structure of the database: %w", err)
 	}
 	s.finish()
+	if !opts.NoKeys {
+		if err := s.guess(ctx, db); err != nil {
+			return nil, fmt.Errorf("look for keys in the data: %w", err)
+		}
+	}
 	return s, nil
 }
 

@@ -38,7 +38,7 @@ WHERE has_column_privilege(c.oid, a.attnum, 'SELECT') ORDER BY c.oid, a.attnum`
 	postgresTypes = `SELECT CAST(t.oid AS bigint), t.typname, n.nspname = 'pg_catalog', CAST(t.typtype AS text),
 CAST(t.typbasetype AS bigint), t.typtypmod, CAST(t.typelem AS bigint), CAST(t.typcategory AS text), t.typnotnull,
 COALESCE(t.typdefault, ''), CASE WHEN t.typtype = 'd' THEN format_type(t.typbasetype, t.typtypmod) ELSE '' END
-FROM pg_catalog.pg_type AS t JOIN pg_catalog.pg_namespace AS n ON n.oid = t.typnamespace WHERE t.typtype <> 'c'`
+FROM pg_catalog.pg_type AS t JOIN pg_catalog.pg_namespace AS n ON n.oid = t.typnamespace`
 
 	postgresEnums = `SELECT CAST(enumtypid AS bigint), enumlabel FROM pg_catalog.pg_enum ORDER BY enumtypid, enumsortorder`
 

@@ -10,7 +10,7 @@ import (
 type postgresType struct {
 	name     string
 	system   bool   // of pg_catalog
-	kind     string // b base, d domain, e enum, r range, …
+	kind     string // b base, c composite, d domain, e enum, r range, …
 	base     int64  // of a domain
 	baseName string // of a domain, with its length
 	mod      int    // of a domain: the length of its base
@@ -56,6 +56,11 @@ func (p *postgresDB) setType(c *Column, oid int64, mod int) (def string) {
 	switch {
 	case t != nil && t.kind == "e" && !c.Array && len(t.labels) > 0:
 		kind, c.Values = schema.Enum, t.labels
+	case t != nil && t.kind == "c": // its fields are those of an object
+		kind = schema.JSON
+		if !c.Array {
+			c.Native = name
+		}
 	case t != nil && t.name == "citext":
 		kind = schema.Text
 	case !known:

@@ -70,7 +70,8 @@ func (s *Snapshot) covers(schema, table string) bool {
 	return s.reads(schema) && s.scope.covers(schema, table)
 }
 
-// setSchema notes the connection's own schema, and that the scope means it by "".
+// setSchema notes the connection's own schema, and that the scope means it by "". It comes first: PostgreSQL
+// looks for a name without a schema in the order in which a catalog lists them.
 func (s *Snapshot) setSchema(own string) {
 	s.Schema = own
 	for i, name := range s.scope.schemas {
@@ -78,7 +79,12 @@ func (s *Snapshot) setSchema(own string) {
 			s.scope.schemas[i] = own
 		}
 	}
-	slices.Sort(s.scope.schemas)
+	slices.SortFunc(s.scope.schemas, func(a, b string) int {
+		if (a == own) != (b == own) {
+			return map[bool]int{true: -1, false: 1}[a == own]
+		}
+		return strings.Compare(a, b)
+	})
 	s.scope.schemas = slices.Compact(s.scope.schemas)
 }
 

@@ -29,7 +29,7 @@ func (s *Snapshot) sample(ctx context.Context, c *sql.Conn, t *sqliteTable) erro
 		}
 		if col.Loose {
 			loose = append(loose, col)
-			kinds = append(kinds, "typeof("+quoteSQLite(col.Name)+")")
+			kinds = append(kinds, "typeof("+s.quote(col.Name)+")")
 		}
 	}
 	if len(loose) == 0 {
@@ -41,7 +41,7 @@ func (s *Snapshot) sample(ctx context.Context, c *sql.Conn, t *sqliteTable) erro
 	}
 	short, cancel := context.WithTimeout(ctx, sampleTime)
 	defer cancel()
-	text := "SELECT " + strings.Join(kinds, ", ") + " FROM " + quoteSQLite(t.Schema) + "." + quoteSQLite(t.Name) + " LIMIT " + sampleRows
+	text := "SELECT " + strings.Join(kinds, ", ") + " FROM " + s.quote(t.Schema) + "." + s.quote(t.Name) + " LIMIT " + sampleRows
 	err := query(short, c, text, nil, func(row *sql.Rows) error {
 		classes := make([]string, len(loose))
 		at := make([]any, len(loose))
@@ -87,5 +87,3 @@ func sampled(seen map[string]bool, declared string) schema.Kind {
 	}
 	return schema.Text
 }
-
-func quoteSQLite(name string) string { return `"` + strings.ReplaceAll(name, `"`, `""`) + `"` }

@@ -39,6 +39,7 @@ func Update(fsys fs.FS, s *Snapshot, opts WriteOptions) (*Result, error) {
 		}
 	}
 	u.addFiles(w)
+	u.result.noteGuesses(w)
 	u.report()
 	return u.result, nil
 }

@@ -54,7 +54,19 @@ func Write(s *Snapshot, opts WriteOptions) (*Result, error) {
 	for _, t := range s.Tables {
 		r.Files = append(r.Files, File{"resources/" + fileName(w.book.codes[t], names) + ".yaml", w.file(t)})
 	}
+	r.noteGuesses(w)
 	return r, nil
+}
+
+// noteGuesses says how many keys were written that no database declares.
+func (r *Result) noteGuesses(w *writer) {
+	switch w.guesses {
+	case 0:
+	case 1:
+		r.Notes = append(r.Notes, "1 table declares no key; the key written for it is a guess from the data")
+	default:
+		r.Notes = append(r.Notes, fmt.Sprintf("%d tables declare no key; the keys written for them are guesses from the data", w.guesses))
+	}
 }
 
 func because(notes []string) string {
@@ -144,6 +156,7 @@ type writer struct {
 	connection string
 	references map[*Table]map[string]string
 	relations  map[*Table][]relation
+	guesses    int // keys written that the database does not declare
 }
 
 func newWriter(s *Snapshot, b *book, opts WriteOptions) *writer {
@@ -179,6 +192,9 @@ func (w *writer) file(t *Table) []byte {
 	}
 	if key := w.book.codesOf(t, t.key()); len(key) > 0 {
 		p.line(4, "key: %s", oneOrList(key))
+	} else if guess := w.book.codesOf(t, t.Distinct[:min(len(t.Distinct), 1)]); len(guess) > 0 {
+		w.guesses++
+		p.line(4, "key: %s # unique in the data when this was read; the database declares no key", scalar(guess[0]))
 	} else if w.has(t, "id") {
 		p.line(4, "key: []") // id would be taken for one, and the database does not say so
 	}

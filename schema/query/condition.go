@@ -128,7 +128,7 @@ func (d *decoder) tokens(o object, l *Leaf) {
 	if len(l.Tokens) > d.lim.List {
 		d.limit(o.at+"/tokens", strconv.Itoa(len(l.Tokens))+" values", "at most "+strconv.Itoa(d.lim.List)+"; use tokenType query")
 	}
-	if l.HasTokens && !list && !json(l) {
+	if l.HasTokens && !list && !jsonFunc(l) {
 		d.bad(o.at, "the operator takes one token", "use IN, NOT IN, BETWEEN or NOT BETWEEN with a list")
 	}
 	if q := o.v.member("query"); q != nil {
@@ -166,14 +166,14 @@ func (d *decoder) tokens(o object, l *Leaf) {
 			d.bad(o.at+"/token", problem.Quote(l.Token)+" is no value of the principal", "one of: "+strings.Join(Funcs, ", "))
 		}
 	default:
-		if !l.HasToken && !l.HasTokens && !(json(l) && l.HasParam) {
+		if !l.HasToken && !l.HasTokens && !(jsonFunc(l) && l.HasParam) {
 			d.bad(o.at, "missing token", "IS NULL and IS NOT NULL are the operators without one")
 		}
 	}
 }
 
-// json says whether the leaf uses one of the two JSON functions, whose token is a list by nature.
-func json(l *Leaf) bool {
+// jsonFunc says whether the leaf uses one of the two JSON functions, whose token is a list by nature.
+func jsonFunc(l *Leaf) bool {
 	return strings.EqualFold(l.Func, "json_member_of") || strings.EqualFold(l.Func, "json_contains")
 }
 
