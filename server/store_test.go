@@ -4,8 +4,11 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
+	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/santhosh-tekuri/jsonschema/v5"
@@ -16,21 +19,37 @@ import (
 	"resq/schema"
 )
 
+// shopFile is the demonstration's database, made once for all tests of this package.
+var shopFile = sync.OnceValues(func() (string, error) {
+	p, _ := resources.Find("store")
+	dir, err := os.MkdirTemp("", "resq-server-")
+	if err != nil {
+		return "", err
+	}
+	path := filepath.Join(dir, "store.sqlite")
+	db, err := sqlite.OpenWrite(path)
+	if err != nil {
+		return "", err
+	}
+	return path, errors.Join(p.Fill(context.Background(), db), db.Close())
+})
+
+func TestMain(m *testing.M) {
+	code := m.Run()
+	if path, err := shopFile(); err == nil {
+		os.RemoveAll(filepath.Dir(path))
+	}
+	os.Exit(code)
+}
+
 // shop is a server on the demonstration's catalog and rows.
 func shop(t *testing.T) *Server {
 	t.Helper()
-	p, _ := resources.Find("store")
-	path := filepath.Join(t.TempDir(), "store.sqlite")
-	db, err := sqlite.OpenWrite(path)
+	path, err := shopFile()
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := p.Fill(context.Background(), db); err != nil {
-		t.Fatal(err)
-	}
-	if err := db.Close(); err != nil {
-		t.Fatal(err)
-	}
+	p, _ := resources.Find("store")
 	cat, err := schema.Load(nil, schema.LoadOptions{Packs: []schema.Pack{{Name: p.Name, FS: p.Files}}, DSN: map[string]string{p.Connection: "sqlite:" + path}})
 	if err != nil {
 		t.Fatal(err)

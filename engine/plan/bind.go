@@ -371,6 +371,10 @@ func (b *binder) set(sc *scope, s *query.SetOp) {
 		b.add(problem.InvalidArgument, problem.Semantics, s.At+"/query/fields", strconv.Itoa(len(q.Out))+" outputs against "+strconv.Itoa(len(sc.query.Out)), "both sides of a set operation have as many fields")
 		return
 	}
+	if s.Op != "unionAll" {
+		sc.query.comparable()
+		q.comparable()
+	}
 	for i := range q.Out {
 		l, r := sc.query.Out[i], q.Out[i]
 		t := union(l.Expr.Type(), r.Expr.Type())

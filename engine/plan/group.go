@@ -100,6 +100,9 @@ func (b *binder) finish(sc *scope, r *query.Request) {
 		}
 		return
 	}
+	if q.Distinct {
+		q.comparable()
+	}
 	if q.grouped {
 		b.grouping(sc, r)
 	} else if q.Having != nil {
@@ -114,6 +117,19 @@ func (b *binder) finish(sc *scope, r *query.Request) {
 		for _, what := range []string{"cycle", "depth", "rows"} {
 			q.Out = append(q.Out, &Output{Name: "#" + what, Expr: &Cut{Source: w, What: what}})
 			q.Hidden++
+		}
+	}
+}
+
+// comparable makes documents comparable: not every database tells two of them apart. They are shown as
+// documents all the same.
+func (q *Query) comparable() {
+	for _, o := range q.Out {
+		if o.Expr.Type().Kind == schema.JSON {
+			o.Expr, o.Field = asText(o.Expr), nil
+			if o.DataType == "" {
+				o.DataType = "json"
+			}
 		}
 	}
 }

@@ -20,6 +20,9 @@ type Dialect interface {
 	Column(w *Writer, c *plan.Column)
 	// Output writes a column as an output of the whole statement.
 	Output(w *Writer, c *plan.Column)
+	// Plain writes what takes a column's declared type away, in front of a column of a derived table that is
+	// an output of the whole statement.
+	Plain(w *Writer)
 	Convert(w *Writer, x *plan.Convert)
 	Arith(w *Writer, x *plan.Arith)
 	// Compare writes a comparison; both sides fit.
@@ -71,6 +74,9 @@ func (ANSI) Column(w *Writer, c *plan.Column) { w.Column(c) }
 
 // Output writes the column.
 func (ANSI) Output(w *Writer, c *plan.Column) { w.Column(c) }
+
+// Plain writes nothing.
+func (ANSI) Plain(*Writer) {}
 
 // Compare writes the operator between the sides.
 func (ANSI) Compare(w *Writer, x *plan.Compare) {

@@ -181,6 +181,9 @@ func (w *Writer) sets(q *plan.Query, u use) {
 	}
 	for i := range q.Out {
 		b.columns = append(b.columns, w.text(func(p *Writer) {
+			if !u.names {
+				w.d.Plain(p)
+			}
 			p.SQL("q.").Alias('c', i)
 			if u.names {
 				p.SQL(" AS ").Alias('c', i)

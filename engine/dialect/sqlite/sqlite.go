@@ -55,13 +55,15 @@ func number(s string) any {
 
 // Output writes a column so that the driver hands over what is stored: for a declared DATE it would guess a
 // time.Time and lose the text. The unary plus takes the declared type away.
-func (Dialect) Output(w *sqlgen.Writer, c *plan.Column) {
-	if c.Field == nil || c.Field.Type.Kind == schema.Integer || c.Field.Type.Kind.Textual() && c.Field.Native == "" && c.Field.Type.Kind != schema.Text {
-		w.Column(c)
-		return
+func (d Dialect) Output(w *sqlgen.Writer, c *plan.Column) {
+	if c.T.Kind != schema.Integer {
+		d.Plain(w)
 	}
-	w.SQL("+").Column(c)
+	w.Column(c)
 }
+
+// Plain writes the unary plus.
+func (Dialect) Plain(w *sqlgen.Writer) { w.SQL("+") }
 
 // midnight gives the two texts under which the beginning of a day may be stored in a datetime column.
 func midnight(l, r plan.Expr) (short, long *plan.Arg, ok bool) {
