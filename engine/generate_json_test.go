@@ -107,6 +107,9 @@ func (o genOut) json(main string) map[string]any {
 	if o.alias != "" {
 		f["alias"] = o.alias
 	}
+	if o.dataType != "" {
+		f["dataType"] = o.dataType
+	}
 	return f
 }
 

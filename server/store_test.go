@@ -19,13 +19,16 @@ import (
 	"resq/schema"
 )
 
-// shopFile is the demonstration's database, made once for all tests of this package.
+// shopFile is the demonstration's database, made once for all tests of this package in shopDir.
+var shopDir string
+
 var shopFile = sync.OnceValues(func() (string, error) {
 	p, _ := resources.Find("store")
 	dir, err := os.MkdirTemp("", "resq-server-")
 	if err != nil {
 		return "", err
 	}
+	shopDir = dir
 	path := filepath.Join(dir, "store.sqlite")
 	db, err := sqlite.OpenWrite(path)
 	if err != nil {
@@ -36,8 +39,8 @@ var shopFile = sync.OnceValues(func() (string, error) {
 
 func TestMain(m *testing.M) {
 	code := m.Run()
-	if path, err := shopFile(); err == nil {
-		os.RemoveAll(filepath.Dir(path))
+	if shopDir != "" {
+		os.RemoveAll(shopDir)
 	}
 	os.Exit(code)
 }

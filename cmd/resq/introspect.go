@@ -32,6 +32,7 @@ func introspectCommand() *cobra.Command {
 	f.StringSliceVar(&t.read.Schemas, "schema", nil, "database `schema` to read; may be repeated")
 	f.StringSliceVar(&t.read.Include, "include", nil, "`pattern` of tables to read; may be repeated")
 	f.StringSliceVar(&t.read.Exclude, "exclude", nil, "`pattern` of tables to leave out; may be repeated")
+	f.BoolVar(&t.read.NoKeys, "no-guess", false, "leave tables without a key that declare none; their data are then not read")
 	f.StringVar(&t.naming, "naming", "none", "how codes are made of names: none, camel, pascal or snake")
 	f.BoolVar(&t.update, "update", false, "add to the catalog in --out instead of starting one")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {

@@ -67,7 +67,7 @@ func compareAll(ctx context.Context, paths []string, out, errOut io.Writer) erro
 	}
 	bad := false
 	for _, c := range cat.Connections {
-		s, err := snapshot(ctx, c, introspect.Options{Schemas: c.Schemas})
+		s, err := snapshot(ctx, c, introspect.Scope(cat, c))
 		if err != nil {
 			fmt.Fprintf(errOut, "FAIL  connection %s: %v\n", problem.Quote(c.Name), err)
 			bad = true

@@ -12,11 +12,9 @@ import (
 // An xbinder binds one expression.
 type xbinder struct {
 	*binder
-	sc          *scope
-	at          string
-	cl          clause
-	inAggregate bool
-	inWindow    bool
+	sc *scope
+	at string
+	cl clause
 }
 
 // stop leaves an expression after its first problem.

@@ -97,8 +97,7 @@ func eachQuery(e Expr, f func(*Query)) {
 
 // eachExpr calls f for every expression of q, at any depth, nested queries included.
 func (q *Query) eachExpr(f func(Expr)) {
-	var visit func(Expr)
-	visit = func(e Expr) {
+	visit := func(e Expr) {
 		Each(e, func(x Expr) {
 			f(x)
 			eachQuery(x, func(in *Query) { in.eachExpr(f) })

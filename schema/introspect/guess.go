@@ -32,7 +32,7 @@ func (s *Snapshot) guess(ctx context.Context, db *sql.DB) error {
 		if t.View || len(t.key()) > 0 {
 			continue
 		}
-		columns := t.candidates()
+		columns := s.candidates(t)
 		if len(columns) == 0 {
 			continue
 		}
@@ -50,30 +50,35 @@ func (s *Snapshot) guess(ctx context.Context, db *sql.DB) error {
 	return nil
 }
 
-// keyNames are the endings that names of keys have.
-var keyNames = []string{"id", "code", "no", "key", "uuid"}
+// keyEndings are how the names of keys end.
+var keyEndings = []string{"id", "code", "no", "key", "uuid"}
 
-// candidates are the columns that may tell rows apart, the likeliest first: the first of the table, where a
-// key mostly stands, then those that are called like one.
-func (t *Table) candidates() []*Column {
+// candidates are the columns that may tell rows apart, the likeliest first. The first column of a table mostly
+// is its key; but where columns are in the order of their names, or came out of a spreadsheet, it is any
+// column, and then the names say more.
+func (s *Snapshot) candidates(t *Table) []*Column {
 	table := strings.ToLower(t.Name)
-	named := []string{"id", table + "id", table + "_id", "uuid", "code"}
+	one := strings.TrimSuffix(table, "s")
+	own := []string{"id", table + "id", table + "_id", one + "id", one + "_id"}
+	rank := func(i int, c *Column) int {
+		name := strings.ToLower(c.Name)
+		switch {
+		case slices.Contains(own, name):
+			return 0
+		case !slices.ContainsFunc(keyEndings, func(end string) bool { return strings.HasSuffix(name, end) }):
+			return 4
+		case i == 0:
+			return 1
+		case name == "uuid", name == "code":
+			return 2
+		}
+		return 3
+	}
 	ranks := map[*Column]int{}
 	var out []*Column
 	for i, c := range t.Columns {
-		name := strings.ToLower(c.Name)
-		rank := slices.Index(named, name) + 1
-		if i > 0 && rank == 0 {
-			if !slices.ContainsFunc(keyNames, func(end string) bool { return strings.HasSuffix(name, end) }) {
-				continue
-			}
-			rank = len(named) + 1
-		}
-		if i == 0 {
-			rank = 0
-		}
-		if c.tells() {
-			ranks[c], out = rank, append(out, c)
+		if r := rank(i, c); s.tells(c) && (i == 0 || r < 4) {
+			ranks[c], out = r, append(out, c)
 		}
 	}
 	slices.SortStableFunc(out, func(a, b *Column) int { return ranks[a] - ranks[b] })
@@ -81,15 +86,15 @@ func (t *Table) candidates() []*Column {
 }
 
 // tells says whether values of the column's type can tell rows apart.
-func (c *Column) tells() bool {
+func (s *Snapshot) tells(c *Column) bool {
 	if c.Array || c.Native != "" {
 		return false
 	}
 	switch c.Type.Kind {
 	case schema.Integer, schema.String, schema.Text, schema.UUID:
 		return true
-	case schema.Decimal:
-		return c.Type.Precision > 0 && c.Type.Scale == 0
+	case schema.Decimal: // of whole numbers; in SQLite the values say whether they are
+		return c.Type.Scale == 0 && (c.Type.Precision > 0 || s.Driver == "sqlite")
 	}
 	return false
 }
