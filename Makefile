@@ -20,7 +20,7 @@ check: ## what the continuous integration checks
 	.ci/run
 
 golden: ## rewrite the expected output of the tests from what the program does; read the diff
-	scripts/test.sh go test ./schema ./engine -update
+	scripts/test.sh go test ./schema ./engine ./cmd/resq -update
 
 fuzz: ## every fuzz target for FUZZTIME
 	scripts/fuzz.sh $(FUZZTIME)

@@ -2,15 +2,19 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"resq/schema"
 	"resq/schema/introspect"
+	"resq/schema/problem"
 )
 
 func introspectCommand() *cobra.Command {
@@ -29,7 +33,7 @@ func introspectCommand() *cobra.Command {
 	f := cmd.Flags()
 	f.StringVar(&t.out, "out", "", "`directory` to write to; without it the files are printed")
 	f.StringVar(&t.connection, "connection", "", "`name` of the connection in the catalog (default default)")
-	f.StringSliceVar(&t.read.Schemas, "schema", nil, "database `schema` to read; may be repeated")
+	f.StringSliceVar(&t.read.Schemas, "schema", nil, "database `schema` to read; may be repeated (with --update, default those of the connection)")
 	f.StringSliceVar(&t.read.Include, "include", nil, "`pattern` of tables to read; may be repeated")
 	f.StringSliceVar(&t.read.Exclude, "exclude", nil, "`pattern` of tables to leave out; may be repeated")
 	f.BoolVar(&t.read.NoKeys, "no-guess", false, "leave tables without a key that declare none; their data are then not read")
@@ -60,6 +64,11 @@ func (t *introspection) run(ctx context.Context, dsn string, out, errOut io.Writ
 	if c.Driver == "" {
 		return fmt.Errorf("the DSN must begin with sqlite:, mysql:// or postgres://")
 	}
+	if t.update {
+		if err := t.keepSchemas(c); err != nil {
+			return failure{err}
+		}
+	}
 	s, err := snapshot(ctx, c, t.read)
 	if err != nil {
 		return failure{err}
@@ -84,6 +93,27 @@ func (t *introspection) run(ctx context.Context, dsn string, out, errOut io.Writ
 		return failure{err}
 	}
 	t.report(r, out, errOut)
+	return nil
+}
+
+// keepSchemas bounds an update to what the catalog lets its connection read. Tables of other schemas would be
+// written, and then refused.
+func (t *introspection) keepSchemas(c *schema.Connection) (err error) {
+	c.Schemas, err = introspect.SchemasOf(os.DirFS(t.out), t.connection)
+	if errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("there is no catalog in %s to update; leave --update out to start one", problem.Quote(t.out))
+	}
+	if err != nil || len(c.Schemas) == 0 {
+		return err
+	}
+	for _, s := range t.read.Schemas {
+		if !slices.Contains(c.Schemas, s) {
+			return fmt.Errorf("the connection in the catalog does not allow the schema %s; add it to its schemas first", problem.Quote(s))
+		}
+	}
+	if len(t.read.Schemas) == 0 {
+		t.read.Schemas = c.Schemas
+	}
 	return nil
 }
 

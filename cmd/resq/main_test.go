@@ -12,7 +12,6 @@ import (
 	"sync"
 	"syscall"
 	"testing"
-	"time"
 )
 
 // TestMain lets the test binary be the program itself, for tests that need a process.

@@ -1,14 +1,18 @@
 package main
 
 import (
+	"flag"
 	"os"
-	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
 
 	"resq/schema/problem"
 )
+
+var update = flag.Bool("update", false, "rewrite the answers in the README with those that the program gives")
+
+const readmeFile = "../../README.md"
 
 // A block is one fenced example of the README.
 type block struct {
@@ -20,7 +24,7 @@ type block struct {
 // readme gives the fenced blocks of the README, without the indentation of lists.
 func readme(t *testing.T) []block {
 	t.Helper()
-	raw, err := os.ReadFile(filepath.Join("..", "..", "README.md"))
+	raw, err := os.ReadFile(readmeFile)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -66,12 +70,25 @@ func TestReadmeCalls(t *testing.T) {
 		_, out, errOut := resq(t, "", append(args, "--state", state)...)
 		got := strings.TrimSpace(volatile.ReplaceAllString(out+errOut, `"$1":"…"`))
 		want := strings.TrimSpace(strings.TrimPrefix(b.body, m[0]))
-		if got != want {
+		if got != want && *update {
+			rewrite(t, want, got)
+		} else if got != want {
 			t.Errorf("README.md:%d shows\n%s\nand the program says\n%s", b.line, want, got)
 		}
 	}
 	if n < 5 {
 		t.Errorf("only %d examples were found", n)
+	}
+}
+
+func rewrite(t *testing.T, old, answer string) {
+	t.Helper()
+	raw, err := os.ReadFile(readmeFile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(readmeFile, []byte(strings.Replace(string(raw), old, answer, 1)), 0o644); err != nil {
+		t.Fatal(err)
 	}
 }
 

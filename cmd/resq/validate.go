@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -65,33 +66,47 @@ func compareAll(ctx context.Context, paths []string, out, errOut io.Writer) erro
 	if err != nil {
 		return failure{err}
 	}
-	bad := false
+	bad := 0
 	for _, c := range cat.Connections {
-		s, err := snapshot(ctx, c, introspect.Scope(cat, c))
+		sound, err := compare(ctx, cat, c, out, errOut)
 		if err != nil {
-			fmt.Fprintf(errOut, "FAIL  connection %s: %v\n", problem.Quote(c.Name), err)
-			bad = true
+			fmt.Fprintf(errOut, "FAIL  %s:%d: connection %s: %s\n", c.At.File, c.At.Line, problem.Quote(c.Name), oneLine(err))
+		}
+		if !sound {
+			bad++
 			continue
 		}
-		sound := true
-		for _, d := range introspect.Compare(cat, c, s) {
-			if d.Warning {
-				fmt.Fprintf(out, "note  %s\n", d)
-				continue
-			}
-			fmt.Fprintf(errOut, "FAIL  %s\n", d)
-			sound = false
-		}
-		if sound {
-			fmt.Fprintf(out, "ok    connection %s\n", problem.Quote(c.Name))
-		}
-		bad = bad || !sound
+		fmt.Fprintf(out, "ok    connection %s\n", problem.Quote(c.Name))
 	}
-	if bad {
+	if bad > 0 {
+		fmt.Fprintf(errOut, "%d connections compared, %d failed.\n", len(cat.Connections), bad)
 		return errTold
 	}
+	fmt.Fprintf(out, "%d connections compared, all passed.\n", len(cat.Connections))
 	return nil
 }
+
+// compare says where the catalog and one of its databases differ, and whether requests can be answered all
+// the same. It fails when the database cannot be read.
+func compare(ctx context.Context, cat *schema.Catalog, c *schema.Connection, out, errOut io.Writer) (sound bool, err error) {
+	s, err := snapshot(ctx, c, introspect.Scope(cat, c))
+	if err != nil {
+		return false, err
+	}
+	sound = true
+	for _, d := range introspect.Compare(cat, c, s) {
+		if d.Warning {
+			fmt.Fprintf(out, "note  %s\n", d)
+			continue
+		}
+		fmt.Fprintf(errOut, "FAIL  %s\n", d)
+		sound = false
+	}
+	return sound, nil
+}
+
+// oneLine writes an error without the line breaks that some drivers put into theirs.
+func oneLine(err error) string { return strings.Join(strings.Fields(err.Error()), " ") }
 
 // snapshot reads the structure of the database behind a connection.
 func snapshot(ctx context.Context, c *schema.Connection, opts introspect.Options) (*introspect.Snapshot, error) {

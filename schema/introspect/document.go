@@ -223,6 +223,22 @@ func fieldFrom(d *document, key, n *yaml.Node) fieldEntry {
 	return f
 }
 
+// SchemasOf gives the schemas that the catalog in fsys lets a connection read, "" being the connection default;
+// none are all of them. An update should read these and no others. It fails when a file is no YAML.
+func SchemasOf(fsys fs.FS, connection string) ([]string, error) {
+	docs, err := readDocuments(fsys)
+	if err != nil {
+		return nil, err
+	}
+	name := WriteOptions{Connection: connection}.connection()
+	for _, d := range docs {
+		if c := under(under(d.root, "connections"), name); c != nil {
+			return wordsUnder(c, "schemas"), nil
+		}
+	}
+	return nil, nil
+}
+
 // connections gives the names of all connections that the documents declare.
 func connections(docs []*document) []string {
 	var names []string

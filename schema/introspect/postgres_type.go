@@ -56,11 +56,8 @@ func (p *postgresDB) setType(c *Column, oid int64, mod int) (def string) {
 	switch {
 	case t != nil && t.kind == "e" && !c.Array && len(t.labels) > 0:
 		kind, c.Values = schema.Enum, t.labels
-	case t != nil && t.kind == "c": // its fields are those of an object
-		kind = schema.JSON
-		if !c.Array {
-			c.Native = name
-		}
+	case t != nil && t.kind == "c" && !c.Array: // its fields are those of an object
+		kind, c.Native = schema.JSON, name
 	case t != nil && t.name == "citext":
 		kind = schema.Text
 	case !known:

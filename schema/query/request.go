@@ -204,9 +204,10 @@ func (d *decoder) relation(v value, at string) Relation {
 	if c := o.v.member("conditions"); c != nil {
 		r.Conditions = d.conditions(c, at+"/conditions")
 	}
+	// A client that holds to the contract's required keys sends "" for those a cross relation has no use for.
 	eq := 0
-	for _, k := range []string{"actuallyField", "relationResource", "relationField"} {
-		if o.has(k) {
+	for _, s := range []string{r.Field, r.ToResource, r.ToField} {
+		if s != "" {
 			eq++
 		}
 	}
@@ -216,9 +217,7 @@ func (d *decoder) relation(v value, at string) Relation {
 	case r.Type != "cross" && eq == 0 && r.Conditions == nil:
 		d.bad(at, "a relation without an equality needs conditions", "give actuallyField, relationResource and relationField, or conditions that join")
 	case eq > 0 && eq < 3:
-		for _, k := range []string{"actuallyField", "relationResource", "relationField"} {
-			o.need(k)
-		}
+		d.bad(at, "a part of the relation's equality is missing", "actuallyField, relationResource and relationField go together")
 	}
 	return r
 }
