@@ -41,7 +41,7 @@ var closer = map[string]func(t *testing.T, g *target, l *line, ans *engine.Answe
 	},
 	"ROW-002": func(t *testing.T, g *target, l *line, ans *engine.Answer) {
 		raw := bytes.Replace(l.arguments(t).bytes(), []byte(`"token":"3"`), []byte(`"token":"999"`), 1)
-		missing, err, _ := g.call(l.Tool, people[l.As], raw)
+		missing, _, err := g.call(l.Tool, people[l.As], raw)
 		if err != nil || !bytes.Equal(ans.Text, missing.Text) {
 			t.Errorf("an invisible row is told apart from a missing one:\n%s\n%s %v", ans.Text, missing.Text, err)
 		}
@@ -83,8 +83,8 @@ func TestCorpusPurged(t *testing.T) {
 				continue
 			}
 			raw := l.arguments(t).bytes()
-			a, errA, _ := whole.call(l.Tool, people["alice"], raw)
-			b, errB, _ := purged.call(l.Tool, people["root"], raw)
+			a, _, errA := whole.call(l.Tool, people["alice"], raw)
+			b, _, errB := purged.call(l.Tool, people["root"], raw)
 			if x, y := spoken(a, errA), spoken(b, errB); hideCursor(x) != hideCursor(y) {
 				t.Errorf("%s: with invisible rows\n%s\nwithout them\n%s", l.ID, x, y)
 			}
@@ -131,7 +131,7 @@ func TestCorpusAbsence(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			var said [2]string
 			for i, name := range []string{"HiddenResource", "HiddenResxurce"} { // the second exists nowhere
-				ans, err, ran := g.call("res-query", people["alice"], []byte(strings.ReplaceAll(c.request, "NAME", name)))
+				ans, ran, err := g.call("res-query", people["alice"], []byte(strings.ReplaceAll(c.request, "NAME", name)))
 				if err == nil || len(ran) > 0 {
 					t.Fatalf("%s: answered, or %d statements ran: %s", name, len(ran), spoken(ans, err))
 				}
@@ -143,7 +143,7 @@ func TestCorpusAbsence(t *testing.T) {
 		})
 	}
 	for _, keywords := range []string{"HiddenResource", "t_hidden", "Hidden", ""} {
-		ans, err, _ := g.call("res-schema", people["alice"], []byte(`{"keywords":`+quote(keywords)+`}`))
+		ans, _, err := g.call("res-schema", people["alice"], []byte(`{"keywords":`+quote(keywords)+`}`))
 		if said := spoken(ans, err); strings.Contains(strings.ReplaceAll(said, `"`+keywords+`"`, ""), "Hidden") {
 			t.Errorf("keywords %q show the hidden resource:\n%s", keywords, said)
 		}

@@ -1,27 +1,15 @@
 package attack_test
 
 import (
-	"crypto/sha256"
-	"database/sql"
-	"database/sql/driver"
 	"fmt"
-	"log/slog"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
-	"testing/fstest"
-	"time"
 
 	"go.yaml.in/yaml/v4"
 
-	"resq/engine"
-	"resq/engine/dialect/mysql"
-	"resq/engine/dialect/postgres"
-	"resq/engine/dialect/sqlite"
-	"resq/engine/policy"
-	"resq/schema"
 	"resq/testdb"
 )
 
@@ -40,96 +28,6 @@ func needCorpus(t testing.TB, name string) []byte {
 	}
 	t.Skipf("SKIPPED LOUDLY: the attack corpus is not there, so no attack was tried: %v", err)
 	return nil
-}
-
-// catalog is the fixture's catalog in this system's own files. An order is seen through its user, who is
-// seen through the department, so the second rule stands on the first.
-const catalog = `
-version: 1
-rules:
-  own_department:
-    args: [dept]
-    cases:
-      - when: {type: and, exprs: [{field: all_rows, operator: "=", token: "true"}]}
-        rows: all
-      - rows: {type: and, exprs: [{field: $dept, operator: "=", tokenType: principal, token: dept_id}]}
-  own_order:
-    args: [user]
-    cases:
-      - when: {type: and, exprs: [{field: all_rows, operator: "=", token: "true"}]}
-        rows: all
-      - rows:
-          type: and
-          exprs:
-            - field: $user
-              operator: IN
-              tokenType: query
-              query: {resource: User, fields: [{code: id}]}
-resources:
-  - code: Dept
-    name: 部门
-    table: t_dept
-    key: id
-    fields:
-      id: {type: integer}
-      name: {type: string, maxLength: 50, required: true}
-      parent_id: {type: integer, nullable: false, references: Dept.id}
-  - code: User
-    name: 用户
-    table: t_user
-    key: id
-    writes: [create, update, delete]
-    fields:
-      id: {type: integer}
-      name: {type: string, maxLength: NAME_LENGTH, required: true}
-      email: {type: string, maxLength: 100, mask: redact}
-      phone: {type: string, maxLength: 20, mask: last4}
-      status: {type: integer, nullable: false}
-      dept_id: {type: integer, references: Dept.id}
-      created_at: {type: datetime, nullable: false, system: created_at}
-    rows: {rule: own_department, args: {dept: dept_id}}
-  - code: Order
-    name: 订单
-    table: t_order
-    key: id
-    writes: [create, update, delete]
-    fields:
-      id: {type: integer}
-      user_id: {type: integer, references: User.id}
-      amount: {type: "decimal(12,2)", required: true}
-      status: {type: integer, nullable: false}
-      created_at: {type: datetime, nullable: false, system: created_at}
-    rows: {rule: own_order, args: {user: user_id}}
-  - code: HiddenResource
-    table: t_hidden
-    key: id
-    roles: [nobody]
-    fields:
-      id: {type: integer}
-      name: {type: string, maxLength: 50}
-`
-
-// who may ask, by name. root's rows are all rows, its masks are everybody's.
-var people = map[string]*policy.Principal{
-	"alice":        person("alice", "1", map[string]string{"dept_id": "10"}, "read", "write", "delete"),
-	"bob":          person("bob", "3", map[string]string{"dept_id": "20"}, "read", "write", "delete"),
-	"root":         person("root", "1", map[string]string{"all_rows": "true"}, "read", "write", "delete"),
-	"readonly_key": person("readonly_key", "1", map[string]string{"dept_id": "10"}, "read"),
-	"dave_no_dept": person("dave_no_dept", "4", nil, "read"),
-}
-
-func person(name, id string, attributes map[string]string, scopes ...string) *policy.Principal {
-	p := &policy.Principal{
-		Name: name, Key: name, Scopes: scopes, Attributes: map[string]policy.Value{},
-		Funcs: map[string]policy.Value{
-			"UserID": policy.One(id), "UserUuid": policy.One("uuid-" + name), "UserPlatform": policy.One("test"), "UserSaaS": policy.One("1"),
-			"UserRolesUuid": {List: true, Texts: []string{"role-" + name}},
-		},
-	}
-	for k, v := range attributes {
-		p.Attributes[k] = policy.One(v)
-	}
-	return p
 }
 
 // A table of fixture.yaml.
@@ -312,96 +210,4 @@ func texts(s ...string) []*string {
 		list[i] = &s[i]
 	}
 	return list
-}
-
-// A target is the system under attack on one database, with a recorder between engine and driver.
-type target struct {
-	on       testdb.Engine
-	dsn      string
-	engine   *engine.Engine
-	recorder *testdb.Recorder
-	tables   []table
-	db       *sql.DB // past the engine
-}
-
-type recorded struct {
-	engine.Driver
-	recorder *testdb.Recorder
-}
-
-// Connector opens the dialect's own connector and listens to it.
-func (d recorded) Connector(c *schema.Connection, timeout time.Duration) (driver.Connector, error) {
-	inner, err := d.Driver.Connector(c, timeout)
-	if err != nil {
-		return nil, err
-	}
-	return d.recorder.Connector(inner), nil
-}
-
-func newTarget(t testing.TB, on testdb.Engine, tables []table) *target {
-	t.Helper()
-	g := &target{on: on, recorder: &testdb.Recorder{}, tables: tables}
-	g.dsn = testdb.Create(t, on, script(t, tables, on.Name))
-	names := "100"
-	for _, tb := range tables {
-		if tb.name == "t_user" {
-			names = fmt.Sprint(tb.columns[1].length)
-		}
-	}
-	cat, err := schema.LoadFS(fstest.MapFS{
-		"catalog.yaml":     {Data: []byte(strings.ReplaceAll(catalog, "NAME_LENGTH", names))},
-		"connections.yaml": {Data: fmt.Appendf(nil, "version: 1\nconnections: {default: {driver: %s, dsn: %q, mode: write}}\n", on.Name, g.dsn)},
-	}, schema.LoadOptions{})
-	if err != nil {
-		t.Fatalf("catalog:\n%v", err)
-	}
-	g.engine, err = engine.New(cat, engine.Options{
-		Drivers: []engine.Driver{recorded{sqlite.New(), g.recorder}, recorded{mysql.New(), g.recorder}, recorded{postgres.New(), g.recorder}},
-		Now:     func() time.Time { return time.Date(2024, 6, 15, 12, 0, 0, 0, time.UTC) },
-		Log:     slog.New(slog.DiscardHandler),
-	})
-	if err != nil {
-		t.Fatalf("engine: %v", err)
-	}
-	g.db = testdb.Open(t, on, g.dsn)
-	t.Cleanup(func() { g.engine.Close() })
-	return g
-}
-
-// hash is a digest of every row of every table, read past the engine.
-func (g *target) hash(t testing.TB) string {
-	t.Helper()
-	h := sha256.New()
-	for _, tb := range g.tables {
-		rows, err := g.db.Query("SELECT * FROM " + tb.name + " ORDER BY id")
-		if err != nil {
-			t.Fatal(err)
-		}
-		cols, err := rows.Columns()
-		if err != nil {
-			t.Fatal(err)
-		}
-		cells := make([]any, len(cols))
-		into := make([]any, len(cols))
-		for i := range cells {
-			into[i] = &cells[i]
-		}
-		for rows.Next() {
-			if err := rows.Scan(into...); err != nil {
-				t.Fatal(err)
-			}
-			for _, c := range cells {
-				if b, ok := c.([]byte); ok {
-					c = string(b)
-				}
-				fmt.Fprintf(h, "%q,", fmt.Sprint(c))
-			}
-			h.Write([]byte{'\n'})
-		}
-		if err := rows.Err(); err != nil {
-			t.Fatal(err)
-		}
-		rows.Close()
-	}
-	return fmt.Sprintf("%x", h.Sum(nil))
 }

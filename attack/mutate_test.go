@@ -49,7 +49,7 @@ func TestCorpusTaint(t *testing.T) {
 		before := g.hash(t)
 		ran, arrived := 0, 0
 		try := func(l *line, v *value, marks ...string) {
-			ans, err, statements := g.call(l.Tool, people[l.As], v.bytes())
+			ans, statements, err := g.call(l.Tool, people[l.As], v.bytes())
 			noLeak(t, l, v, spoken(ans, err))
 			for _, s := range statements {
 				ran++
@@ -200,7 +200,7 @@ func TestCorpusMutations(t *testing.T) {
 						i++
 					})
 					raw := v.bytes()
-					ans, err, ran := g.call(l.Tool, people[l.As], raw)
+					ans, ran, err := g.call(l.Tool, people[l.As], raw)
 					noLeak(t, &l, v, spoken(ans, err))
 					textsAreOurs(t, v, ran)
 					if err == nil {
@@ -262,7 +262,7 @@ func TestCorpusStrings(t *testing.T) {
 				if op != "IN" {
 					raw = fmt.Appendf(nil, `{"resource":"User","fields":[{"code":"name"}],"limit":100,"conditions":{"type":"and","exprs":[{"field":"name","operator":%s,"token":%s}]}}`, quote(op), quote(s))
 				}
-				ans, err, ran := g.call("res-query", people["root"], raw)
+				ans, ran, err := g.call("res-query", people["root"], raw)
 				for _, st := range ran {
 					if len(s) > 2 && !ordinary(s) && strings.Contains(st.SQL, s) {
 						t.Errorf("%q stands in the text of a statement:\n%s", s, st.SQL)

@@ -146,6 +146,9 @@ func (c *column) decimal(b []byte, s string) []byte {
 			s += strings.Repeat("0", n)
 		}
 	}
+	if s[0] == '-' && strings.Trim(s, "-0.") == "" {
+		s = s[1:] // no negative zero
+	}
 	digits := strings.TrimLeft(strings.Replace(strings.TrimPrefix(s, "-"), ".", "", 1), "0")
 	if len(digits) > 15 {
 		return append(append(append(b, '"'), s...), '"')
@@ -331,6 +334,15 @@ func (c *column) cast(b []byte, v any) []byte {
 	s := string(natural)
 	if len(natural) > 0 && natural[0] == '"' {
 		_ = json.Unmarshal(natural, &s) // it was encoded here
+	}
+	if s == "true" || s == "false" {
+		switch c.dataType {
+		case "integer", "number", "float":
+			if s == "true" {
+				return append(b, '1')
+			}
+			return append(b, '0')
+		}
 	}
 	switch c.dataType {
 	case "string":

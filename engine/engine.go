@@ -50,6 +50,7 @@ type Engine struct {
 	opts Options
 	dbs  map[*schema.Connection]*database
 	seal *sealer
+	run  calls
 }
 
 // A database is one connection's pool.
@@ -57,6 +58,7 @@ type database struct {
 	*sqlx.DB
 	driver  Driver
 	timeout time.Duration
+	shared  *shared
 }
 
 // poolSize is the most connections of a pool when the catalog does not say.
@@ -120,17 +122,20 @@ func (e *Engine) open(c *schema.Connection) error {
 		db.SetMaxOpenConns(n)
 		db.SetMaxIdleConns(n)
 		db.SetConnMaxIdleTime(5 * time.Minute)
-		e.dbs[c] = &database{db, d, timeout}
+		e.dbs[c] = &database{db, d, timeout, &shared{uses: 1}}
 		return nil
 	}
 	return fmt.Errorf("connection %s: there is no driver %q", c.Name, c.Driver)
 }
 
-// Close closes every pool.
+// Close waits for the calls that run and closes every pool that no other engine uses.
 func (e *Engine) Close() error {
+	e.run.finish()
 	var errs []error
 	for _, db := range e.dbs {
-		errs = append(errs, db.Close())
+		if db.shared.drop() {
+			errs = append(errs, db.Close())
+		}
 	}
 	return errors.Join(errs...)
 }
@@ -151,6 +156,10 @@ func (e *Engine) Ping(ctx context.Context) map[string]error {
 
 // Query answers one res-query. The error is a problem.List.
 func (e *Engine) Query(ctx context.Context, who *policy.Principal, raw []byte) (*Answer, error) {
+	if err := e.run.enter(); err != nil {
+		return nil, err
+	}
+	defer e.run.leave()
 	r, err := query.Decode(raw, e.opts.Limits)
 	if err != nil {
 		return nil, err
@@ -159,7 +168,8 @@ func (e *Engine) Query(ctx context.Context, who *policy.Principal, raw []byte) (
 	if err != nil {
 		return nil, err
 	}
-	p, err := plan.Read(policy.For(e.cat, who), r, plan.Options{Limits: e.opts.Limits, Now: e.opts.Now(), After: after})
+	v := policy.For(e.cat, who)
+	p, err := plan.Read(v, r, e.options(ctx, v, after))
 	if err != nil {
 		return nil, err
 	}
@@ -193,8 +203,8 @@ type Explained struct {
 	Args            []any
 }
 
-// Explain compiles a res-query without running it.
-func (e *Engine) Explain(_ context.Context, who *policy.Principal, raw []byte) (*Explanation, error) {
+// Explain compiles a res-query without running it. A set of a row rule that is on another connection is read.
+func (e *Engine) Explain(ctx context.Context, who *policy.Principal, raw []byte) (*Explanation, error) {
 	r, err := query.Decode(raw, e.opts.Limits)
 	if err != nil {
 		return nil, err
@@ -203,7 +213,8 @@ func (e *Engine) Explain(_ context.Context, who *policy.Principal, raw []byte) (
 	if err != nil {
 		return nil, err
 	}
-	p, err := plan.Read(policy.For(e.cat, who), r, plan.Options{Limits: e.opts.Limits, Now: e.opts.Now(), After: after})
+	v := policy.For(e.cat, who)
+	p, err := plan.Read(v, r, e.options(ctx, v, after))
 	if err != nil {
 		return nil, err
 	}

@@ -18,12 +18,12 @@ import (
 func (e *Engine) execute(ctx context.Context, db *database, p *plan.Plan, st statements, r *query.Request) (*Answer, error) {
 	ctx, cancel := context.WithTimeout(ctx, db.timeout)
 	defer cancel()
-	a, err := e.run(ctx, db, p, st, r)
+	a, err := e.fetch(ctx, db, p, st, r)
 	if err != nil && db.fault(ctx, err).Code == problem.DataError {
 		if st, err = render(p, db.driver, true); err != nil {
 			return nil, err
 		}
-		a, err = e.run(ctx, db, p, st, r)
+		a, err = e.fetch(ctx, db, p, st, r)
 	}
 	if err != nil {
 		return nil, problem.List{db.fault(ctx, err)}
@@ -36,7 +36,7 @@ type queryer interface {
 	QueryxContext(ctx context.Context, query string, args ...any) (*sqlx.Rows, error)
 }
 
-func (e *Engine) run(ctx context.Context, db *database, p *plan.Plan, st statements, r *query.Request) (*Answer, error) {
+func (e *Engine) fetch(ctx context.Context, db *database, p *plan.Plan, st statements, r *query.Request) (*Answer, error) {
 	if st.count == nil {
 		return e.read(ctx, db, db.DB, p, st, r, -1)
 	}

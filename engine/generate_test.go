@@ -82,7 +82,6 @@ type genQuery struct {
 	distinct      bool
 	ordered       bool
 	limit, offset int
-	extra         map[string]any
 }
 
 // A gen is a generator. Plain keeps it to what the small compiler of the negative controls knows, tame to

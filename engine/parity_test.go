@@ -51,7 +51,7 @@ func explore(t *testing.T, benches []*bench, expr, line string) {
 			lines = []string{tell(err)}
 			if os.Getenv("SHOWSQL") != "" {
 				for _, s := range b.recorder.Texts() { lines = append(lines, s.SQL) }
-				if strings.Contains(tell(err), "DATA") { for _, s := range b.recorder.Texts() { _, e := testdb.Open(t, b.on, b.dsn["default"]).Query(s.SQL, s.Args...); lines = append(lines, fmt.Sprint(e)) } }
+				if strings.Contains(tell(err), "DATA") || true { for _, s := range b.recorder.Texts() { _, e := testdb.Open(t, b.on, b.dsn["default"]).Query(s.SQL, s.Args...); lines = append(lines, fmt.Sprint(e)) } }
 			}
 		} else {
 			lines = strings.Split(string(ans.Text), "\n")

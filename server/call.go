@@ -23,18 +23,32 @@ type Reply struct {
 	Code      problem.Code
 	Rows      int
 	RequestID string
+
+	structured []byte // the same once more as JSON, for clients that ask for it
 }
 
 // Call runs one tool for a principal. Problems of the request are a failed Reply, never an error; false means
 // that there is no such tool.
 func (s *Server) Call(ctx context.Context, who *policy.Principal, tool string, args []byte) (*Reply, bool) {
+	return s.call(ctx, caller{who: who, args: args, view: s.views.view(contractProfile), version: 1}, tool)
+}
+
+// local is whoever asks without a transport that could tell.
+func (s *Server) local() caller {
+	c := caller{who: s.opts.Local, view: s.views.view(s.opts.Profile)}
+	c.wants("", "")
+	return c
+}
+
+// call is Call for a client that wants its answer in a form of its own.
+func (s *Server) call(ctx context.Context, c caller, tool string) (*Reply, bool) {
 	d, ok := s.tools.find(tool)
 	if !ok {
 		return nil, false
 	}
 	start := time.Now()
 	r := &Reply{RequestID: newRequestID()}
-	answer, err := s.run(ctx, who, d, args)
+	answer, err := s.run(ctx, c, d)
 	if err != nil {
 		r.fail(problem.From(err))
 	} else {
@@ -44,23 +58,32 @@ func (s *Server) Call(ctx context.Context, who *policy.Principal, tool string, a
 			r.Texts = append(r.Texts, string(answer.Meta))
 		}
 	}
-	s.record(ctx, who, d, r, err, time.Since(start))
+	if c.version == 2 {
+		r.structure(d, answer)
+	}
+	s.record(ctx, c.who, d, r, err, time.Since(start))
 	return r, true
 }
 
 // run checks what can be checked before the engine, and keeps a panic of the engine inside this one call.
-func (s *Server) run(ctx context.Context, who *policy.Principal, d *definition, args []byte) (a *engine.Answer, err error) {
+func (s *Server) run(ctx context.Context, c caller, d *definition) (a *engine.Answer, err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			err = internal(fmt.Errorf("panic: %v\n%s", p, debug.Stack()))
 		}
 	}()
+	who, args := c.who, c.args
 	if who == nil {
 		return nil, &problem.Problem{Code: problem.Unauthenticated, Message: "no principal"}
 	}
 	if !d.open(who) {
 		return nil, &problem.Problem{
 			Code: problem.PermissionDenied, Message: d.Name + " needs the scope " + d.scope + ", which this key does not have",
+		}
+	}
+	if c.version == 0 {
+		return nil, &problem.Problem{
+			Code: versionUnsupported, Message: "this version of answers does not exist", Hint: "send " + headerVersion + " 1 or 2, or leave it out",
 		}
 	}
 	if args == nil {
@@ -71,10 +94,12 @@ func (s *Server) run(ctx context.Context, who *policy.Principal, d *definition, 
 			Code: problem.InvalidArgument, Message: "the arguments are not a JSON object", Hint: `send an object such as {"resource": …}`,
 		}
 	}
-	if d.Name == "res-schema" {
-		a, err = s.backend.Describe(ctx, who, args)
+	backend := s.lend()
+	defer backend.release()
+	if d.Name == toolSchema {
+		a, err = backend.Describe(ctx, who, args)
 	} else {
-		a, err = s.backend.Query(ctx, who, args)
+		a, err = backend.Query(ctx, who, c.view.profile.usual(args))
 	}
 	if err == nil && a == nil {
 		err = internal(fmt.Errorf("%s gave neither an answer nor an error", d.Name))

@@ -10,8 +10,6 @@ import (
 
 	"github.com/mark3labs/mcp-go/mcp"
 	mcpgo "github.com/mark3labs/mcp-go/server"
-
-	"resq/engine/policy"
 )
 
 // Note [the direct way]
@@ -35,7 +33,12 @@ type listed struct {
 type partsKey struct {
 	version string
 	tools   string // the names that are seen
+	profile Profile
+	answers int // the version of the answers, 2 being listed with the tools
 }
+
+// maxLists bounds what is remembered; a list beyond it is made again by the library.
+const maxLists = 256
 
 // plain says whether a message can take the direct way. The header is nil over stdio.
 func plain(m *message, header http.Header) bool {
@@ -72,24 +75,24 @@ func ordinaryID(id []byte) bool {
 }
 
 // direct answers a plain message, or says that the library has to. The tool is one that exists.
-func (s *Server) direct(ctx context.Context, m *message, who *policy.Principal) ([]byte, bool) {
+func (s *Server) direct(ctx context.Context, m *message, c caller) ([]byte, bool) {
 	if m.method == methodList {
-		l, ok := s.listed(m.version, who)
+		l, ok := s.listed(m.version, c)
 		return respond(m.id, l.result), ok
 	}
 	var meta []byte
 	if m.version != "" {
-		l, ok := s.listed(m.version, who)
+		l, ok := s.listed(m.version, c)
 		if !ok {
 			return nil, false
 		}
 		meta = l.meta
 	}
-	r, ok := s.Call(ctx, who, m.tool, m.args)
+	r, ok := s.call(ctx, c, m.tool)
 	if !ok {
 		return nil, false
 	}
-	size := 256
+	size := 256 + len(r.structured)
 	for _, t := range r.Texts {
 		size += len(t) + len(t)/8
 	}
@@ -107,6 +110,9 @@ func (s *Server) direct(ctx context.Context, m *message, who *policy.Principal) 
 		b = append(appendString(append(b, `{"type":"text","text":`...), t), '}')
 	}
 	b = append(b, ']')
+	if r.structured != nil {
+		b = append(append(b, `,"structuredContent":`...), r.structured...)
+	}
 	if r.Failed {
 		b = append(b, `,"isError":true`...)
 	}
@@ -123,12 +129,10 @@ func respond(id, result []byte) []byte {
 }
 
 // listed gives the result of tools/list as the library writes it, from memory after the first time.
-func (s *Server) listed(version string, who *policy.Principal) (listed, bool) {
-	key := partsKey{version: version}
-	for i := range s.tools.Tools {
-		if d := &s.tools.Tools[i]; who != nil && d.open(who) {
-			key.tools += d.Name + "\n"
-		}
+func (s *Server) listed(version string, c caller) (listed, bool) {
+	key := partsKey{version: version, profile: c.view.profile, answers: max(c.version, 1)}
+	for _, d := range c.view.open(c.who) {
+		key.tools += d.Name + "\n"
 	}
 	s.parts.mu.Lock()
 	defer s.parts.mu.Unlock()
@@ -139,7 +143,7 @@ func (s *Server) listed(version string, who *policy.Principal) (listed, bool) {
 	if version != "" {
 		ask = `{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{"_meta":{"` + metaVersionKey + `":"` + version + `","` + metaCapsKey + `":{}}}}`
 	}
-	raw, err := json.Marshal(s.mcp.HandleMessage(withCaller(context.Background(), caller{who: who}), json.RawMessage(ask)))
+	raw, err := json.Marshal(s.mcp.HandleMessage(withCaller(context.Background(), caller{who: c.who, view: c.view, version: c.version}), json.RawMessage(ask)))
 	if err != nil {
 		return listed{}, false
 	}
@@ -156,18 +160,20 @@ func (s *Server) listed(version string, who *policy.Principal) (listed, bool) {
 		s.parts.lists = map[partsKey]listed{}
 	}
 	l := listed{response.Result, result.Meta}
-	s.parts.lists[key] = l
+	if len(s.parts.lists) < maxLists {
+		s.parts.lists[key] = l
+	}
 	return l, true
 }
 
 // direct answers over HTTP, where a call can be cancelled by a notification of its session.
-func (g *guard) direct(w http.ResponseWriter, r *http.Request, m *message, who *policy.Principal) bool {
+func (g *guard) direct(w http.ResponseWriter, r *http.Request, m *message, c caller) bool {
 	if !plain(m, r.Header) {
 		return false
 	}
 	ctx, done := g.calls.run(r.Context(), r.Header.Get(mcpgo.HeaderKeySessionID), m.id)
 	defer done()
-	out, ok := g.s.direct(ctx, m, who)
+	out, ok := g.s.direct(ctx, m, c)
 	if !ok {
 		return false
 	}

@@ -38,13 +38,13 @@ func TestDirectEqualsLibrary(t *testing.T) {
 				t.Errorf("not plain: %s", body)
 				continue
 			}
-			who := testKeys[key]
-			got, ok := s.direct(t.Context(), m, who)
+			c := caller{who: testKeys[key], args: m.args, view: s.views.view(contractProfile), version: 1}
+			got, ok := s.direct(t.Context(), m, c)
 			if !ok {
 				t.Errorf("no direct answer to %s", body)
 				continue
 			}
-			lib, err := json.Marshal(s.mcp.HandleMessage(withCaller(t.Context(), caller{who, m.args}), m.rest))
+			lib, err := json.Marshal(s.mcp.HandleMessage(withCaller(t.Context(), c), m.rest))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -60,8 +60,8 @@ func TestDirectEqualsLibrary(t *testing.T) {
 				e = e.with("MCP-Protocol-Version", m.version, "Mcp-Method", m.method, "Mcp-Name", m.tool)
 			}
 			over := e.do(t, url)
-			var c any
-			if json.Unmarshal(requestID.ReplaceAll([]byte(over.body), nil), &c) != nil || !reflect.DeepEqual(a, c) || over.header.Get("Content-Type") != "application/json" {
+			var http any
+			if json.Unmarshal(requestID.ReplaceAll([]byte(over.body), nil), &http) != nil || !reflect.DeepEqual(a, http) || over.header.Get("Content-Type") != "application/json" {
 				t.Errorf("over HTTP: %d %s", over.status, over.body)
 			}
 		}

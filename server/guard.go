@@ -57,7 +57,12 @@ func (g *guard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		g.refuse(w, no)
 		return
 	}
-	c, ctx := caller{who: who}, r.Context()
+	c, no := g.caller(r, who)
+	if no != nil {
+		g.refuse(w, no)
+		return
+	}
+	ctx := r.Context()
 	if r.Method == http.MethodPost {
 		m, no := g.read(w, r)
 		if no == nil {
@@ -67,10 +72,10 @@ func (g *guard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			g.refuse(w, no)
 			return
 		}
-		if g.direct(w, r, m, who) { // Note [the direct way]
+		c.args = m.args
+		if g.direct(w, r, m, c) { // Note [the direct way]
 			return
 		}
-		c.args = m.args
 		r.Body = io.NopCloser(bytes.NewReader(m.rest))
 		r.ContentLength = int64(len(m.rest))
 		if m.method == methodListen { // the library ends no such stream by itself
@@ -84,6 +89,24 @@ func (g *guard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	g.next.ServeHTTP(w, r.WithContext(withCaller(ctx, c)))
+}
+
+// caller finds out in which form the request wants its answer: the profile is in the path, and what concerns a
+// single answer in headers. A profile that does not exist is a path that does not exist.
+func (g *guard) caller(r *http.Request, who *policy.Principal) (caller, *refusal) {
+	c := caller{who: who}
+	p, err := g.s.opts.Profile, error(nil)
+	if name, named := strings.CutPrefix(r.URL.Path, Path+profilePath); named && name != "" {
+		p, err = newProfile(name, r.URL.RawQuery)
+	} else if r.URL.Path != Path {
+		p, err = newProfile("", r.URL.RawQuery)
+	}
+	if err != nil {
+		return c, &refusal{status: http.StatusNotFound, code: problem.NotFound, message: err.Error()}
+	}
+	c.view = g.s.views.view(p)
+	c.wants(r.Header.Get(headerVersion), r.Header.Get(headerExport))
+	return c, nil
 }
 
 // admit looks at the request before its body: where it came from, what it is, and whose it is.

@@ -16,6 +16,12 @@ import (
 // Path is where the server answers MCP over HTTP.
 const Path = "/mcp"
 
+// Below Path a client chooses a profile: a ready-made one by its name, or any by its switches.
+const (
+	profilePath = "/p/"
+	compatPath  = "/compat"
+)
+
 const (
 	headerTime = 5 * time.Second
 	idleTime   = 2 * time.Minute
@@ -105,8 +111,10 @@ func (s *Server) handler(listen net.Addr) (http.Handler, func()) {
 	}
 	mux := http.NewServeMux()
 	mux.Handle(Path, g)
-	mux.HandleFunc("GET /healthz", g.health(func(context.Context) bool { return true }))
-	mux.HandleFunc("GET /readyz", g.health(s.ready))
+	mux.Handle(Path+compatPath, g)
+	mux.Handle(Path+profilePath+"{name}", g)
+	mux.HandleFunc("GET /healthz", g.health(func(context.Context) bool { return true }, func() []byte { return nil }))
+	mux.HandleFunc("GET /readyz", g.health(s.ready, s.degradation))
 	return mux, func() {
 		hangUp()
 		_ = lib.Shutdown(context.Background()) // has no server of its own that could fail
@@ -114,7 +122,7 @@ func (s *Server) handler(listen net.Addr) (http.Handler, func()) {
 }
 
 // health answers a probe. It tells nobody which connection is down; the log does.
-func (g *guard) health(well func(context.Context) bool) http.HandlerFunc {
+func (g *guard) health(well func(context.Context) bool, degraded func() []byte) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		defer g.recover(w, r)
 		if no := g.places.check(r); no != nil {
@@ -126,6 +134,11 @@ func (g *guard) health(well func(context.Context) bool) http.HandlerFunc {
 			http.Error(w, "unavailable", http.StatusServiceUnavailable)
 			return
 		}
+		if why := degraded(); why != nil {
+			w.Header().Set("Content-Type", "application/json")
+			_, _ = w.Write(why)
+			return
+		}
 		_, _ = w.Write([]byte("ok\n"))
 	}
 }
@@ -135,6 +148,13 @@ type health struct {
 	mu   sync.Mutex
 	at   time.Time
 	well bool
+}
+
+// forget makes the next probe look again: the connections may be others now.
+func (h *health) forget() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.at = time.Time{}
 }
 
 // ready says whether every connection answers.
@@ -149,7 +169,9 @@ func (s *Server) ready(ctx context.Context) bool {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), pingTime)
 	defer cancel()
 	h.well = true
-	for name, err := range s.backend.Ping(ctx) {
+	backend := s.lend()
+	defer backend.release()
+	for name, err := range backend.Ping(ctx) {
 		if err != nil {
 			h.well = false
 			s.log.Warn("connection does not answer", "connection", name, "error", err)

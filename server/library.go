@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"encoding/json"
 
 	"github.com/mark3labs/mcp-go/mcp"
 	mcpgo "github.com/mark3labs/mcp-go/server"
@@ -10,7 +11,8 @@ import (
 	"resq/schema/problem"
 )
 
-// listTTL is how long a client may keep the list of tools: it changes only with the program.
+// listTTL is how long a client may keep the list of tools: it changes only with the program and its catalog, and
+// then clients that listen are told.
 const listTTL = 5 * 60 * 1000
 
 // library sets up the MCP library. Its own schema validation, tool filter and recovery stay off: they answer
@@ -18,34 +20,41 @@ const listTTL = 5 * 60 * 1000
 func (s *Server) library() *mcpgo.MCPServer {
 	hooks := &mcpgo.Hooks{}
 	hooks.AddAfterListTools(func(ctx context.Context, _ any, _ *mcp.ListToolsRequest, r *mcp.ListToolsResult) {
-		r.Tools = s.list(callerOf(ctx).who)
+		r.Tools = callerOf(ctx).list()
+	})
+	hooks.AddAfterInitialize(func(ctx context.Context, _ any, _ *mcp.InitializeRequest, r *mcp.InitializeResult) {
+		r.Instructions = callerOf(ctx).view.instructions
+	})
+	hooks.AddAfterDiscover(func(ctx context.Context, _ any, _ *mcp.DiscoverRequest, r *mcp.DiscoverResult) {
+		r.Instructions = callerOf(ctx).view.instructions
 	})
 	m := mcpgo.NewMCPServer("resq", s.opts.Version,
 		mcpgo.WithTitle("resq"),
 		mcpgo.WithInstructions(s.tools.Instructions),
-		mcpgo.WithToolCapabilities(false),
+		mcpgo.WithToolCapabilities(true),
+		mcpgo.WithResourceCapabilities(false, true),
 		mcpgo.WithHooks(hooks),
 		mcpgo.WithMethodCacheHints(mcp.MethodToolsList, listTTL, mcp.CacheScopePrivate),
 	)
 	for i := range s.tools.Tools {
-		d := &s.tools.Tools[i]
-		m.AddTool(d.tool(), s.handle)
-		if d.alias() != d.Name {
-			t := d.tool()
-			t.Name = d.alias()
+		t := s.tools.Tools[i].tool()
+		for _, name := range []string{dotless(t.Name), underscored(t.Name), t.Name} { // every spelling is answered
+			t.Name = name
 			m.AddTool(t, s.handle)
 		}
 	}
 	return m
 }
 
-// list gives the tools a principal sees, in the order of the contract.
-func (s *Server) list(who *policy.Principal) []mcp.Tool {
+// list gives the tools a caller sees, in the order of the contract.
+func (c caller) list() []mcp.Tool {
 	tools := []mcp.Tool{}
-	for i := range s.tools.Tools {
-		if d := &s.tools.Tools[i]; who != nil && d.open(who) {
-			tools = append(tools, d.tool())
+	for _, d := range c.view.open(c.who) {
+		t := d.tool()
+		if c.version == 2 {
+			t.RawOutputSchema = envelopeSchema
 		}
+		tools = append(tools, t)
 	}
 	return tools
 }
@@ -55,6 +64,9 @@ func (s *Server) list(who *policy.Principal) []mcp.Tool {
 func (d *definition) tool() mcp.Tool {
 	t := mcp.NewToolWithRawSchema(d.Name, d.Description, d.InputSchema)
 	t.Title = d.Title
+	if d.bare {
+		return t
+	}
 	t.Annotations = mcp.ToolAnnotation{
 		ReadOnlyHint:    mcp.ToBoolPtr(d.scope == "read"),
 		DestructiveHint: mcp.ToBoolPtr(d.scope == "delete"),
@@ -64,12 +76,16 @@ func (d *definition) tool() mcp.Tool {
 	return t
 }
 
-// A caller is what the transport knows of a message: who sent it, and a tool call's arguments as they arrived.
+// A caller is what the transport knows of a message: who sent it, a tool call's arguments as they arrived, and
+// in which form the client wants to see things.
 // The library offers no way to hand it over but the context, so this is the one place where a principal
 // travels in one; from handle on it is a parameter.
 type caller struct {
-	who  *policy.Principal
-	args []byte
+	who     *policy.Principal
+	args    []byte
+	view    *view
+	version int    // of the answers: 1, 2, or 0 for one that does not exist
+	export  string // what a cut answer is offered as; "" is nothing
 }
 
 type callerKey struct{}
@@ -81,13 +97,16 @@ func withCaller(ctx context.Context, c caller) context.Context {
 // callerOf gives the message's caller. Without one it gives nobody, who may do nothing.
 func callerOf(ctx context.Context) caller {
 	c, _ := ctx.Value(callerKey{}).(caller)
+	if c.view == nil {
+		c.view = &view{profile: contractProfile}
+	}
 	return c
 }
 
 // handle is the library's way into Call. It makes a new result each time, because the library writes into it.
 func (s *Server) handle(ctx context.Context, req mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 	c := callerOf(ctx)
-	r, ok := s.Call(ctx, c.who, req.Params.Name, c.args)
+	r, ok := s.call(ctx, c, req.Params.Name)
 	if !ok { // registered, so found
 		r = &Reply{RequestID: newRequestID()}
 		r.fail(problem.From(internal(nil)))
@@ -95,6 +114,9 @@ func (s *Server) handle(ctx context.Context, req mcp.CallToolRequest) (*mcp.Call
 	out := &mcp.CallToolResult{IsError: r.Failed}
 	for _, text := range r.Texts {
 		out.Content = append(out.Content, mcp.NewTextContent(text))
+	}
+	if r.structured != nil {
+		out.StructuredContent = json.RawMessage(r.structured)
 	}
 	return out, nil
 }

@@ -8,6 +8,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"log/slog"
+	"sync/atomic"
 	"time"
 
 	mcpgo "github.com/mark3labs/mcp-go/server"
@@ -32,6 +33,9 @@ type Backend interface {
 type Options struct {
 	Version string // of the program, for clients
 	Lang    string // of the tool descriptions, one of Languages; "" is en
+	// Profile is how the tools show themselves over stdio and at Path; the zero value is the contract. Over HTTP
+	// a client can choose another one by its URL.
+	Profile Profile
 
 	// Local is who asks over stdio, and over HTTP when Authenticate is nil. With Authenticate, nil is nobody.
 	Local *policy.Principal
@@ -55,14 +59,16 @@ type Options struct {
 
 // A Server serves one Backend to any number of clients and transports.
 type Server struct {
-	backend Backend
-	opts    Options
-	tools   *toolbox
-	mcp     *mcpgo.MCPServer
-	log     *slog.Logger
-	health  health
-	parts   parts
-	drain   time.Duration // from the signal to the end
+	backend  atomic.Pointer[lease]
+	degraded atomic.Pointer[string] // why, or nil
+	opts     Options
+	tools    *toolbox
+	views    *views
+	mcp      *mcpgo.MCPServer
+	log      *slog.Logger
+	health   health
+	parts    parts
+	drain    time.Duration // from the signal to the end
 }
 
 // New makes a server. It fails for a language that has no descriptions, and without a backend.
@@ -71,6 +77,13 @@ func New(b Backend, opts Options) (*Server, error) {
 		return nil, errors.New("server: no backend")
 	}
 	tools, err := loadTools(opts.Lang)
+	if err != nil {
+		return nil, err
+	}
+	if opts.Profile == (Profile{}) {
+		opts.Profile = contractProfile
+	}
+	views, err := newViews(tools, opts.Profile)
 	if err != nil {
 		return nil, err
 	}
@@ -87,7 +100,8 @@ func New(b Backend, opts Options) (*Server, error) {
 	if opts.Log == nil {
 		opts.Log = slog.Default()
 	}
-	s := &Server{backend: b, opts: opts, tools: tools, log: opts.Log, drain: drainTime}
+	s := &Server{opts: opts, tools: tools, views: views, log: opts.Log, drain: drainTime}
+	s.backend.Store(newLease(b))
 	s.mcp = s.library()
 	s.log.Info("tools", "sha256", s.tools.hash())
 	return s, nil

@@ -165,9 +165,6 @@ func (l *stdio) take(in line) {
 func (l *stdio) start(m *message) {
 	id := idOf(m.id)
 	ctx, cancel := context.WithCancel(l.base)
-	if m.method == methodListen {
-		context.AfterFunc(l.open, cancel)
-	}
 	l.mu.Lock()
 	_, twice := l.running[id]
 	if !twice {
@@ -187,6 +184,13 @@ func (l *stdio) start(m *message) {
 	}
 	l.calls.Go(func() {
 		defer func() { <-l.slots }()
+		ctx := ctx
+		if m.method == methodListen {
+			defer context.AfterFunc(l.open, cancel)()
+			var forget func()
+			ctx, forget = l.listen(ctx, m.id)
+			defer forget()
+		}
 		response := l.answer(ctx, m)
 		cancelled := ctx.Err() != nil
 		l.mu.Lock()
@@ -225,12 +229,14 @@ func (l *stdio) answer(ctx context.Context, m *message) (response any) {
 			}
 		}
 	}()
+	c := l.s.local()
+	c.args = m.args
 	if plain(m, nil) { // Note [the direct way]
-		if out, ok := l.s.direct(ctx, m, l.s.opts.Local); ok {
+		if out, ok := l.s.direct(ctx, m, c); ok {
 			return out
 		}
 	}
-	return l.s.mcp.HandleMessage(withCaller(ctx, caller{l.s.opts.Local, m.args}), m.rest)
+	return l.s.mcp.HandleMessage(withCaller(ctx, c), m.rest)
 }
 
 // drain lets the calls in flight finish, for a while, and ends the rest.
@@ -278,27 +284,4 @@ func (l *stdio) err() error {
 		return fmt.Errorf("stdio: %w", l.broken)
 	}
 	return nil
-}
-
-// localSession is the one session of a pair of streams.
-type localSession struct {
-	notes chan mcp.JSONRPCNotification
-	mu    sync.Mutex
-	ready bool
-}
-
-func (*localSession) SessionID() string { return "stdio" }
-
-func (s *localSession) NotificationChannel() chan<- mcp.JSONRPCNotification { return s.notes }
-
-func (s *localSession) Initialize() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.ready = true
-}
-
-func (s *localSession) Initialized() bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.ready
 }

@@ -24,18 +24,27 @@ type definition struct {
 	InputSchema json.RawMessage `json:"inputSchema"`
 
 	scope string // what a principal needs to see and call it
+	bare  bool   // shown without hints
 }
 
 // A toolbox is everything the server says about itself in one language.
 type toolbox struct {
 	Instructions string       `json:"instructions"`
 	Tools        []definition `json:"tools"` // in the order they are listed
+	// Seed are the texts of the profile contract=seed, which must not speak of what it leaves out: the
+	// instructions, tools by name, and descriptions by the place of their schema ("" is none).
+	Seed map[string]string `json:"seed"`
 }
+
+const (
+	toolSchema = "res-schema"
+	toolQuery  = "res-query"
+)
 
 // order are the tools of this server in the order of tools/list, with the scope each asks for.
 var order = []struct{ name, scope string }{
-	{"res-schema", "read"},
-	{"res-query", "read"},
+	{toolSchema, "read"},
+	{toolQuery, "read"},
 }
 
 // Languages are the languages in which the tools can describe themselves.
@@ -59,7 +68,7 @@ func loadTools(lang string) (*toolbox, error) {
 	if err := dec.Decode(&file); err != nil {
 		return nil, fmt.Errorf("tools/%s.json: %w", lang, err)
 	}
-	box := &toolbox{Instructions: file.Instructions}
+	box := &toolbox{Instructions: file.Instructions, Seed: file.Seed}
 	for _, want := range order {
 		i := slices.IndexFunc(file.Tools, func(d definition) bool { return d.Name == want.name })
 		if i < 0 {
@@ -84,19 +93,22 @@ func (b *toolbox) hash() string {
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-// find gives the tool that answers to name: its own, or the same with underscores for hyphens, because some
-// clients rewrite names so.
+// find gives the tool that answers to name: its own in any of the spellings that a profile lists, because
+// clients keep lists, and some rewrite names by themselves.
 func (b *toolbox) find(name string) (*definition, bool) {
 	for i := range b.Tools {
-		if d := &b.Tools[i]; name == d.Name || name == d.alias() {
+		if d := &b.Tools[i]; name == d.Name || name == dotless(d.Name) || name == underscored(d.Name) {
 			return d, true
 		}
 	}
 	return nil, false
 }
 
-// alias is the tool's name for clients that take no hyphens. It is answered, not listed.
-func (d *definition) alias() string { return strings.ReplaceAll(d.Name, "-", "_") }
+// dotless is a tool's name for clients that take no dots.
+func dotless(name string) string { return strings.ReplaceAll(name, ".", "_") }
+
+// underscored is a tool's name for clients that take letters, digits and underscores only.
+func underscored(name string) string { return strings.ReplaceAll(dotless(name), "-", "_") }
 
 // open says whether who may use d. Listing and calling both ask it, so they cannot disagree (N4).
 func (d *definition) open(who *policy.Principal) bool {

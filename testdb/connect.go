@@ -22,7 +22,7 @@ func connect(name, dsn string) (*sql.DB, error) {
 	case SQLite:
 		path, ok := strings.CutPrefix(dsn, "sqlite:")
 		if !ok {
-			return nil, fmt.Errorf("the address of a SQLite database begins with sqlite:")
+			return nil, fmt.Errorf("the address of a SQLite database has the form sqlite:PATH")
 		}
 		db, err := sql.Open("sqlite", path)
 		if err == nil {

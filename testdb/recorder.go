@@ -133,7 +133,8 @@ func (c *conn) BeginTx(ctx context.Context, opts driver.TxOptions) (driver.Tx, e
 	if b, ok := c.Conn.(driver.ConnBeginTx); ok {
 		inner, err = b.BeginTx(ctx, opts)
 	} else {
-		inner, err = c.Conn.Begin() //nolint:staticcheck // the only way a plain driver has
+		//lint:ignore SA1019 the only way a plain driver has
+		inner, err = c.Conn.Begin()
 	}
 	if err != nil {
 		return nil, err
@@ -196,7 +197,8 @@ func (s *stmt) ExecContext(ctx context.Context, args []driver.NamedValue) (drive
 	if x, ok := s.Stmt.(driver.StmtExecContext); ok {
 		return x.ExecContext(ctx, args)
 	}
-	return s.Stmt.Exec(plain(args)) //nolint:staticcheck // the only way a plain driver has
+	//lint:ignore SA1019 the only way a plain driver has
+	return s.Stmt.Exec(plain(args))
 }
 
 func (s *stmt) QueryContext(ctx context.Context, args []driver.NamedValue) (driver.Rows, error) {
@@ -204,7 +206,8 @@ func (s *stmt) QueryContext(ctx context.Context, args []driver.NamedValue) (driv
 	if q, ok := s.Stmt.(driver.StmtQueryContext); ok {
 		return q.QueryContext(ctx, args)
 	}
-	return s.Stmt.Query(plain(args)) //nolint:staticcheck // the only way a plain driver has
+	//lint:ignore SA1019 the only way a plain driver has
+	return s.Stmt.Query(plain(args))
 }
 
 // CheckNamedValue asks the statement, then the connection, as database/sql does when nothing is wrapped.
@@ -215,7 +218,8 @@ func (s *stmt) CheckNamedValue(v *driver.NamedValue) error {
 	if n, ok := s.conn.(driver.NamedValueChecker); ok {
 		return n.CheckNamedValue(v)
 	}
-	if c, ok := s.Stmt.(driver.ColumnConverter); ok { //nolint:staticcheck // older drivers have only this
+	//lint:ignore SA1019 older drivers have only this
+	if c, ok := s.Stmt.(driver.ColumnConverter); ok {
 		value, err := c.ColumnConverter(v.Ordinal - 1).ConvertValue(v.Value)
 		v.Value = value
 		return err

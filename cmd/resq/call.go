@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 
 	"github.com/spf13/cobra"
 
@@ -42,7 +43,7 @@ func call(cmd *cobra.Command, from *source, args []string, explain bool) error {
 			}
 		}
 	}
-	log := newLog(io.Discard) // the answer says what there is to say
+	log := slog.New(slog.DiscardHandler) // the answer says what there is to say
 	o, err := from.open(cmd.Context(), log, cmd.ErrOrStderr())
 	if err != nil {
 		return err

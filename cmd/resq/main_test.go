@@ -68,6 +68,7 @@ func TestUsage(t *testing.T) {
 		{"call res-schema --max-rows -1", 2, "--max-rows must be above zero"},
 		{"call nosuch --state " + state, 2, `no tool "nosuch"`},
 		{"call res-schema --explain --state " + state, 2, "--explain shows the SQL of res-query"},
+		{"serve --log-format xml --state " + state, 2, `--log-format "xml" is not known; it is one of text, json`},
 		{"serve --http 0.0.0.0:0 --state " + state, 2, "no principal has a key"},
 		{"serve --lang fr --state " + state, 2, `"fr"; there are: en, zh`},
 	} {
@@ -316,7 +317,7 @@ principals:
 	if code := p.wait(); code != 0 {
 		t.Errorf("exit %d", code)
 	}
-	if log := p.errors(); strings.Contains(log, "secret-key") || !strings.Contains(log, "principal=ann") {
+	if log := p.errors(); strings.Contains(log, "secret-key") || !strings.Contains(log, `"principal":"ann"`) {
 		t.Errorf("the log: %s", log)
 	}
 }

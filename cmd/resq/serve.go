@@ -6,41 +6,67 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+	"sync/atomic"
 
 	"github.com/spf13/cobra"
 
+	"resq/access"
+	"resq/engine/policy"
 	"resq/server"
 )
 
 const defaultAddress = "127.0.0.1:8088"
 
+// A serving is how serve was asked to serve.
+type serving struct {
+	addr      string
+	stdio     bool
+	noWatch   bool
+	logFormat string
+	profile   string
+}
+
 func serveCommand() *cobra.Command {
 	var from source
-	var addr string
-	var stdio bool
+	var o serving
 	cmd := &cobra.Command{
 		Use:   "serve",
 		Short: "Serve the tools over HTTP or stdio",
 		Long: "Serve the tools to MCP clients: over Streamable HTTP, by default at " + defaultAddress + ", or over standard input\n" +
-			"and output with --stdio; with both flags over both. Without a catalog it serves the built-in demonstration.",
+			"and output with --stdio; with both flags over both. Without a catalog it serves the built-in demonstration.\n" +
+			"Catalog files are read again when they change; SIGHUP reads the configuration's catalogs and keys as well.",
 		Args: cobra.NoArgs,
 	}
-	cmd.Flags().StringVar(&addr, "http", "", "`address` to listen on (default "+defaultAddress+", or listen: in the configuration)")
-	cmd.Flags().BoolVar(&stdio, "stdio", false, "serve standard input and output")
+	f := cmd.Flags()
+	f.StringVar(&o.addr, "http", "", "`address` to listen on (default "+defaultAddress+", or listen: in the configuration)")
+	f.BoolVar(&o.stdio, "stdio", false, "serve standard input and output")
+	f.BoolVar(&o.noWatch, "no-watch", false, "read catalog files again only on SIGHUP")
+	f.StringVar(&o.logFormat, "log-format", "", "text or json (default text on a terminal, else json)")
+	f.StringVar(&o.profile, "profile", "", "how the tools show themselves, where the client does not choose: see resq tools --help")
 	from.flags(cmd)
-	cmd.RunE = func(cmd *cobra.Command, _ []string) error { return serve(cmd, &from, addr, stdio) }
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error { return serve(cmd, &from, o) }
 	return cmd
 }
 
-func serve(cmd *cobra.Command, from *source, addr string, stdio bool) error {
+func serve(cmd *cobra.Command, from *source, how serving) error {
+	addr, stdio := how.addr, how.stdio
 	ctx, stop := context.WithCancel(cmd.Context())
 	defer stop()
-	log := newLog(cmd.ErrOrStderr())
+	profile, err := server.ParseProfile(how.profile)
+	if err != nil {
+		return err
+	}
+	log, err := newLog(cmd.ErrOrStderr(), how.logFormat)
+	if err != nil {
+		return err
+	}
+	reload := newReloader(from, !how.noWatch, log, stop)
+	defer reload.close()
 	o, err := from.open(ctx, log, cmd.ErrOrStderr())
 	if err != nil {
 		return err
 	}
-	defer o.engine.Close()
+	defer func() { _ = o.engine.Close() }() // the one of that moment
 	if addr == "" && !stdio {
 		if addr = o.config.Listen; addr == "" {
 			addr = defaultAddress
@@ -48,9 +74,13 @@ func serve(cmd *cobra.Command, from *source, addr string, stdio bool) error {
 	}
 	opts := server.Options{
 		Version: version, Lang: o.lang, Local: o.local, Hosts: o.config.Hosts, Origins: o.config.Origins, Log: log,
+		Profile: profile,
 	}
 	if o.config.Keys.Len() > 0 {
-		opts.Authenticate = o.config.Keys.Find
+		var keys atomic.Pointer[access.Keys]
+		keys.Store(&o.config.Keys)
+		reload.keys = &keys
+		opts.Authenticate = func(key string) (*policy.Principal, bool) { return keys.Load().Find(key) }
 	}
 	if o.local == nil && (stdio || opts.Authenticate == nil) {
 		return errNoLocal
@@ -82,7 +112,12 @@ func serve(cmd *cobra.Command, from *source, addr string, stdio bool) error {
 	if stdio {
 		both.Go(func() { failed[1] = s.ServeStdio(ctx, cmd.InOrStdin(), cmd.OutOrStdout()); stop() })
 	}
+	reload.opened, reload.server = o, s
+	var reloading sync.WaitGroup
+	reloading.Go(func() { reload.run(ctx) })
 	both.Wait()
+	stop()
+	reloading.Wait()
 	if err := errors.Join(failed[:]...); err != nil {
 		return failure{err}
 	}

@@ -101,27 +101,8 @@ func (s *source) open(ctx context.Context, log *slog.Logger, progress io.Writer)
 		return nil, err
 	}
 	o.lang = o.config.Lang
-	catalogs := o.config.Catalog
-	o.packs = o.config.Packs
-	if len(catalogs) == 0 && len(o.packs) == 0 {
-		o.packs, o.demo = []string{"store"}, true
-	}
-	load := schema.LoadOptions{Limits: o.config.Limits, DSN: map[string]string{}}
-	for _, name := range o.packs {
-		pack, ok := resources.Find(name)
-		if !ok {
-			return nil, fmt.Errorf("no built-in catalog %s; there is: %s", problem.Quote(name), packNames())
-		}
-		load.Packs = append(load.Packs, schema.Pack{Name: pack.Name, FS: pack.Files})
-		if pack.Fill != nil {
-			path, err := packDatabase(ctx, pack, stateDir(o.config.State), progress)
-			if err != nil {
-				return nil, failure{err}
-			}
-			load.DSN[pack.Connection] = "sqlite:" + path
-		}
-	}
-	cat, err := schema.Load(catalogs, load)
+	o.choosePacks()
+	cat, err := o.load(ctx, progress)
 	if err != nil {
 		return nil, err
 	}
@@ -129,6 +110,35 @@ func (s *source) open(ctx context.Context, log *slog.Logger, progress io.Writer)
 		Drivers: drivers(), Limits: o.config.Limits, MaxBytes: o.config.MaxBytes, Timeout: o.config.Timeout, Log: log,
 	})
 	return o, err
+}
+
+// choosePacks says which built-in catalogs are served: those that were asked for, and without any catalog at all
+// the demonstration.
+func (o *opened) choosePacks() {
+	o.packs, o.demo = o.config.Packs, false
+	if len(o.config.Catalog) == 0 && len(o.packs) == 0 {
+		o.packs, o.demo = []string{"store"}, true
+	}
+}
+
+// load reads the catalog that the configuration names, and makes the databases of built-in packs.
+func (o *opened) load(ctx context.Context, progress io.Writer) (*schema.Catalog, error) {
+	opts := schema.LoadOptions{Limits: o.config.Limits, DSN: map[string]string{}}
+	for _, name := range o.packs {
+		pack, ok := resources.Find(name)
+		if !ok {
+			return nil, fmt.Errorf("no built-in catalog %s; there is: %s", problem.Quote(name), packNames())
+		}
+		opts.Packs = append(opts.Packs, schema.Pack{Name: pack.Name, FS: pack.Files})
+		if pack.Fill != nil {
+			path, err := packDatabase(ctx, pack, stateDir(o.config.State), progress)
+			if err != nil {
+				return nil, failure{err}
+			}
+			opts.DSN[pack.Connection] = "sqlite:" + path
+		}
+	}
+	return schema.Load(o.config.Catalog, opts)
 }
 
 // settings reads the configuration file, if there is one, and lets the flags have the last word.
@@ -204,6 +214,3 @@ func stateDir(chosen string) string {
 	}
 	return filepath.Join(os.TempDir(), "resq")
 }
-
-// newLog writes to standard error: over stdio, standard output belongs to the protocol.
-func newLog(w io.Writer) *slog.Logger { return slog.New(slog.NewTextHandler(w, nil)) }

@@ -50,15 +50,18 @@ type Func struct {
 	Result   Result
 	Leaf     bool // may be fieldSqlFunc: one field, then literals
 	// The texts, in which {0} is the first argument and {*|before|after|between} all of them. A text for fewer
-	// arguments may be given with Short.
+	// arguments may be given with Short; without one an absent number is 0.
 	MySQL, Postgres, SQLite Template
 	Short                   *Func // the texts when the optional arguments are absent
+	Exact                   *Func // the texts for whole numbers and decimals
+	Whole                   *Func // the texts for whole numbers
 }
 
 // A Result says what a function gives.
 type Result uint8
 
-// The results. Same is the type of the first argument, Shared that of all arguments of kind SameType.
+// The results. Same is the type of the first argument, Shared the one that all arguments of kind SameType
+// share and that is known where the call is bound.
 const (
 	Integer Result = iota
 	Number
@@ -101,6 +104,7 @@ func init() {
 	for _, list := range [][]Func{textFuncs, numberFuncs, aggregateFuncs, windowFuncs, timeFuncs, logicFuncs} {
 		for i := range list {
 			f := &list[i]
+			f.Exact, f.Whole = f.with(f.Exact), f.with(f.Whole)
 			for _, n := range append([]string{f.Name}, strings.Fields(f.Aliases)...) {
 				if byName[n] != nil {
 					panic("funcs: two functions named " + n)
@@ -112,6 +116,27 @@ func init() {
 			}
 		}
 	}
+}
+
+// with gives the function with other texts.
+func (f *Func) with(texts *Func) *Func {
+	if texts == nil {
+		return nil
+	}
+	v := *f
+	v.MySQL, v.Postgres, v.SQLite, v.Exact, v.Whole = texts.MySQL, texts.Postgres, texts.SQLite, nil, nil
+	return &v
+}
+
+// For gives the function with the texts that fit the type of its first argument.
+func (f *Func) For(t schema.Type) *Func {
+	switch {
+	case f.Whole != nil && t.Kind == schema.Integer:
+		return f.Whole
+	case f.Exact != nil && (t.Kind == schema.Integer || t.Kind == schema.Decimal && t.Precision > 0):
+		return f.Exact
+	}
+	return f
 }
 
 // Lookup finds a function by any of its names, in upper case. Names that begin with # are the table's own
@@ -150,13 +175,6 @@ func (f *Func) Type(args []schema.Type) schema.Type {
 		return schema.Type{Kind: schema.Bool}
 	case Same:
 		return args[0]
-	case Shared:
-		for i, t := range args {
-			if f.arg(i).Kind == SameType {
-				return t
-			}
-		}
-		return args[0]
 	case SumOf:
 		switch t := args[0]; t.Kind {
 		case schema.Integer:
@@ -166,8 +184,11 @@ func (f *Func) Type(args []schema.Type) schema.Type {
 		}
 		return schema.Type{Kind: schema.Number}
 	case RoundOf:
-		if args[0].Kind == schema.Integer {
-			return args[0]
+		switch t := args[0]; {
+		case t.Kind == schema.Integer:
+			return t
+		case t.Kind == schema.Decimal && t.Precision > 0:
+			return schema.Type{Kind: schema.Decimal, Precision: 38}
 		}
 		return schema.Type{Kind: schema.Number}
 	}

@@ -3,8 +3,11 @@ package funcs
 const big = 10_000
 
 var textFuncs = []Func{
-	Func{Name: "UPPER", Aliases: "UCASE", Args: []Arg{{Kind: Text}}, Result: String, Leaf: true}.all("UPPER({0})"),
-	Func{Name: "LOWER", Aliases: "LCASE", Args: []Arg{{Kind: Text}}, Result: String, Leaf: true}.all("LOWER({0})"),
+	// SQLite's own know the letters of ASCII only.
+	{Name: "UPPER", Aliases: "UCASE", Args: []Arg{{Kind: Text}}, Result: String, Leaf: true,
+		MySQL: "UPPER({0})", Postgres: "UPPER({0})", SQLite: "resq_upper({0})"},
+	{Name: "LOWER", Aliases: "LCASE", Args: []Arg{{Kind: Text}}, Result: String, Leaf: true,
+		MySQL: "LOWER({0})", Postgres: "LOWER({0})", SQLite: "resq_lower({0})"},
 	Func{Name: "TRIM", Aliases: "BTRIM", Args: []Arg{{Kind: Text}}, Result: String, Leaf: true}.all("TRIM({0})"),
 	Func{Name: "LTRIM", Args: []Arg{{Kind: Text}}, Result: String, Leaf: true}.all("LTRIM({0})"),
 	Func{Name: "RTRIM", Args: []Arg{{Kind: Text}}, Result: String, Leaf: true}.all("RTRIM({0})"),
@@ -26,25 +29,30 @@ var textFuncs = []Func{
 		MySQL: "REVERSE({0})", Postgres: "REVERSE({0})", SQLite: "resq_reverse({0})"},
 	{Name: "CONCAT", Args: []Arg{{Kind: Text}}, Variadic: true, Result: String,
 		MySQL: "CONCAT({*|COALESCE(|, '')|, })", Postgres: "CONCAT({*|||, })", SQLite: "({*|COALESCE(|, '')| || })"},
-	// POSITION(needle IN haystack), 1 for the first character, 0 for none.
+	// POSITION(needle IN haystack), 1 for the first character, 0 for none. MySQL's follows the collation, which
+	// may take A for a.
 	{Name: "POSITION", Aliases: "LOCATE CHARINDEX", Args: []Arg{{Kind: Text}, {Kind: Text}}, Result: Integer,
-		MySQL: "LOCATE({0}, {1})", Postgres: "CAST(STRPOS({1}, {0}) AS bigint)", SQLite: "INSTR({1}, {0})"},
+		MySQL: "LOCATE(CONVERT({0} USING utf8mb4) COLLATE utf8mb4_bin, CONVERT({1} USING utf8mb4))", Postgres: "CAST(STRPOS({1}, {0}) AS bigint)", SQLite: "INSTR({1}, {0})"},
 	{Name: "INSTR", Aliases: "STRPOS", Args: []Arg{{Kind: Text}, {Kind: Text}}, Result: Integer, Leaf: true,
-		MySQL: "LOCATE({1}, {0})", Postgres: "CAST(STRPOS({0}, {1}) AS bigint)", SQLite: "INSTR({0}, {1})"},
+		MySQL: "LOCATE(CONVERT({1} USING utf8mb4) COLLATE utf8mb4_bin, CONVERT({0} USING utf8mb4))", Postgres: "CAST(STRPOS({0}, {1}) AS bigint)", SQLite: "INSTR({0}, {1})"},
 }
 
 var numberFuncs = []Func{
 	{Name: "ABS", Args: []Arg{{Kind: Num}}, Result: Same, Leaf: true,
+		MySQL: "ABS({0})", Postgres: "ABS({0})", SQLite: "resq_abs({0})",
 		// The widest negative integer has no positive twin.
-		MySQL: "ABS({0})", Postgres: "ABS({0})", SQLite: "resq_abs({0})"},
+		Whole: &Func{MySQL: "ABS(CAST({0} AS DECIMAL(38, 0)))", Postgres: "ABS(CAST({0} AS numeric))", SQLite: "resq_abs({0})"}},
 	{Name: "SIGN", Args: []Arg{{Kind: Num}}, Result: Integer, Leaf: true,
 		MySQL: "SIGN({0})", Postgres: "CAST(SIGN({0}) AS bigint)", SQLite: "SIGN({0})"},
+	// A double is rounded by the digits that it shows: 1.005 to 1.01. From 10^15 on it has no fraction.
 	{Name: "ROUND", Args: []Arg{{Kind: Num}, {Kind: LitInt, Min: 0, Max: 10}}, Optional: 1, Result: RoundOf, Leaf: true,
-		MySQL: "ROUND(CAST({0} AS DECIMAL(65, 20)), {1})", Postgres: "ROUND(CAST({0} AS numeric), {1})", SQLite: "resq_round({0}, {1})",
-		Short: &Func{MySQL: "ROUND(CAST({0} AS DECIMAL(65, 20)))", Postgres: "ROUND(CAST({0} AS numeric))", SQLite: "resq_round({0}, 0)"}},
+		MySQL:    "(CASE WHEN ABS({0}) < 1e15 THEN ROUND(CAST({0} AS DECIMAL(65, 20)), {1}) ELSE {0} END)",
+		Postgres: "(CASE WHEN ABS({0}) < 1e15 THEN ROUND(CAST(CAST({0} AS text) AS numeric), {1}) ELSE {0} END)", SQLite: "resq_round({0}, {1})",
+		Exact: &Func{MySQL: "ROUND({0}, {1})", Postgres: "ROUND({0}, {1})", SQLite: "resq_round({0}, {1})"}},
 	{Name: "TRUNCATE", Aliases: "TRUNC", Args: []Arg{{Kind: Num}, {Kind: LitInt, Min: 0, Max: 10}}, Optional: 1, Result: RoundOf, Leaf: true,
-		MySQL: "TRUNCATE(CAST({0} AS DECIMAL(65, 20)), {1})", Postgres: "TRUNC(CAST({0} AS numeric), {1})", SQLite: "(TRUNC({0} * POWER(10, {1})) / POWER(10, {1}))",
-		Short: &Func{MySQL: "TRUNCATE(CAST({0} AS DECIMAL(65, 20)), 0)", Postgres: "TRUNC(CAST({0} AS numeric))", SQLite: "TRUNC({0})"}},
+		MySQL:    "(CASE WHEN ABS({0}) < 1e15 THEN TRUNCATE(CAST({0} AS DECIMAL(65, 20)), {1}) ELSE {0} END)",
+		Postgres: "(CASE WHEN ABS({0}) < 1e15 THEN TRUNC(CAST(CAST({0} AS text) AS numeric), {1}) ELSE {0} END)", SQLite: "resq_trunc({0}, {1})",
+		Exact: &Func{MySQL: "TRUNCATE({0}, {1})", Postgres: "TRUNC({0}, {1})", SQLite: "resq_trunc({0}, {1})"}},
 	{Name: "CEIL", Aliases: "CEILING", Args: []Arg{{Kind: Num}}, Result: RoundOf, Leaf: true,
 		MySQL: "CEILING({0})", Postgres: "CEIL({0})", SQLite: "CEIL({0})"},
 	Func{Name: "FLOOR", Args: []Arg{{Kind: Num}}, Result: RoundOf, Leaf: true}.all("FLOOR({0})"),
@@ -67,7 +75,7 @@ var numberFuncs = []Func{
 			" CASE WHEN {1} * LN(ABS(CAST({0} AS double precision))) < -700 THEN 0" +
 			" WHEN {1} * LN(ABS(CAST({0} AS double precision))) < 709 THEN POWER(CAST({0} AS double precision), CAST({1} AS double precision)) END END)",
 		MySQL: "(CASE WHEN {0} = 0 AND {1} >= 0 THEN CASE WHEN {1} = 0 THEN 1 ELSE 0 END" +
-			" WHEN {0} <> 0 AND ({0} > 0 OR {1} = FLOOR({1})) AND {1} * LN(ABS({0})) < 709 THEN POWER({0}, {1}) END)",
+			" WHEN {0} <> 0 AND ({0} > 0 OR {1} = FLOOR({1})) AND {1} * LN(ABS({0} * 1e0)) < 709 THEN POWER({0} * 1e0, {1}) END)",
 		SQLite: "(CASE WHEN {0} = 0 AND {1} >= 0 THEN CASE WHEN {1} = 0 THEN 1 ELSE 0 END" +
 			" WHEN {0} <> 0 AND ({0} > 0 OR {1} = FLOOR({1})) AND {1} * LN(ABS({0} * 1.0)) < 709 THEN POWER({0}, {1}) END)"},
 }
@@ -77,7 +85,8 @@ var numberFuncs = []Func{
 var aggregateFuncs = []Func{
 	Func{Name: "COUNT", Class: Aggregate, Args: []Arg{{Kind: Any}}, Result: Integer}.all("COUNT({0})"),
 	Func{Name: "#COUNT_ROWS", Class: Aggregate, Result: Integer}.all("COUNT(*)"),
-	Func{Name: "SUM", Class: Aggregate, Args: []Arg{{Kind: Num}}, Result: SumOf}.all("SUM({0})"),
+	// SQLite's own fails beyond 64 bits, and adds decimals as doubles.
+	{Name: "SUM", Class: Aggregate, Args: []Arg{{Kind: Num}}, Result: SumOf, MySQL: "SUM({0})", Postgres: "SUM({0})", SQLite: "resq_sum({0})"},
 	Func{Name: "MIN", Class: Aggregate, Args: []Arg{{Kind: Any}}, Result: Same}.all("MIN({0})"),
 	Func{Name: "MAX", Class: Aggregate, Args: []Arg{{Kind: Any}}, Result: Same}.all("MAX({0})"),
 	// Any value of the group: the least is one, and the same on every database.

@@ -22,21 +22,22 @@ var timeFuncs = []Func{
 	{Name: "WEEKDAY", Args: []Arg{{Kind: Moment}}, Result: Integer, Leaf: true,
 		MySQL: "WEEKDAY({0})", Postgres: "(CAST(EXTRACT(ISODOW FROM {0}) AS bigint) - 1)", SQLite: "(CAST(strftime('%u', {0}) AS INTEGER) - 1)"},
 	{Name: "EPOCH", Aliases: "UNIX_TIMESTAMP UNIXEPOCH", Args: []Arg{{Kind: Moment}}, Result: Integer, Leaf: true,
-		MySQL: "TIMESTAMPDIFF(SECOND, '1970-01-01 00:00:00', {0})", Postgres: "CAST(FLOOR(EXTRACT(EPOCH FROM {0})) AS bigint)", SQLite: "CAST(strftime('%s', {0}) AS INTEGER)"},
+		MySQL:    "CAST(FLOOR(TIMESTAMPDIFF(MICROSECOND, '1970-01-01 00:00:00', {0}) / 1000000) AS SIGNED)",
+		Postgres: "CAST(FLOOR(EXTRACT(EPOCH FROM {0})) AS bigint)", SQLite: "resq_epoch({0})"},
 	{Name: "JULIANDAY", Args: []Arg{{Kind: Moment}}, Result: Number, Leaf: true,
 		MySQL:    "(TIMESTAMPDIFF(MICROSECOND, '1970-01-01 00:00:00', {0}) / 86400000000e0 + 2440587.5e0)",
-		Postgres: "(CAST(EXTRACT(EPOCH FROM {0}) AS double precision) / 86400 + 2440587.5)", SQLite: "julianday({0})"},
+		Postgres: "(CAST(EXTRACT(EPOCH FROM {0}) AS double precision) / 86400 + 2440587.5)", SQLite: "resq_julian({0})"},
 	{Name: "#DATE", Args: []Arg{{Kind: Day}}, Result: Date,
 		MySQL: "DATE({0})", Postgres: "CAST({0} AS date)", SQLite: "date({0})"},
 	{Name: "#DATETIME", Args: []Arg{{Kind: Moment}}, Result: DateTime,
-		MySQL: "CAST({0} AS DATETIME)", Postgres: "DATE_TRUNC('second', CAST({0} AS timestamp))", SQLite: "datetime({0})"},
+		MySQL: "CAST(DATE_FORMAT({0}, '%Y-%m-%d %H:%i:%s') AS DATETIME)", Postgres: "DATE_TRUNC('second', CAST({0} AS timestamp))", SQLite: "datetime({0})"},
 	{Name: "#TIME", Args: []Arg{{Kind: Moment}}, Result: Time,
-		MySQL: "CAST({0} AS TIME)", Postgres: "DATE_TRUNC('second', CAST({0} AS timestamp))::time", SQLite: "time({0})"},
+		MySQL: "CAST(DATE_FORMAT({0}, '%H:%i:%s') AS TIME)", Postgres: "CAST(DATE_TRUNC('second', CAST({0} AS timestamp)) AS time)", SQLite: "time({0})"},
 	{Name: "LAST_DAY", Args: []Arg{{Kind: Moment}}, Result: Date, Leaf: true,
-		MySQL: "LAST_DAY({0})", Postgres: "CAST(DATE_TRUNC('month', {0}) + INTERVAL '1 month' - INTERVAL '1 day' AS date)", SQLite: "date({0}, 'start of month', '+1 month', '-1 day')"},
+		MySQL: "LAST_DAY({0})", Postgres: "CAST(DATE_TRUNC('month', {0}) + INTERVAL '1 month' - INTERVAL '1 day' AS date)", SQLite: "resq_last_day({0})"},
 
 	trunc("YEAR", "CAST(DATE_FORMAT({0}, '%Y-01-01 00:00:00') AS DATETIME)", "year", "strftime('%Y-01-01 00:00:00', {0})"),
-	trunc("QUARTER", "CAST(MAKEDATE(YEAR({0}), 1) + INTERVAL (QUARTER({0}) - 1) QUARTER AS DATETIME)", "quarter",
+	trunc("QUARTER", "CAST(CONCAT(DATE_FORMAT({0}, '%Y-'), CASE QUARTER({0}) WHEN 1 THEN '01' WHEN 2 THEN '04' WHEN 3 THEN '07' ELSE '10' END, '-01 00:00:00') AS DATETIME)", "quarter",
 		"(strftime('%Y', {0}) || CASE WHEN strftime('%m', {0}) <= '03' THEN '-01' WHEN strftime('%m', {0}) <= '06' THEN '-04' WHEN strftime('%m', {0}) <= '09' THEN '-07' ELSE '-10' END || '-01 00:00:00')"),
 	trunc("MONTH", "CAST(DATE_FORMAT({0}, '%Y-%m-01 00:00:00') AS DATETIME)", "month", "strftime('%Y-%m-01 00:00:00', {0})"),
 	trunc("WEEK", "CAST(DATE(DATE_SUB({0}, INTERVAL WEEKDAY({0}) DAY)) AS DATETIME)", "week", "datetime({0}, 'start of day', '-6 days', 'weekday 1')"),
@@ -46,9 +47,9 @@ var timeFuncs = []Func{
 	trunc("SECOND", "CAST(DATE_FORMAT({0}, '%Y-%m-%d %H:%i:%s') AS DATETIME)", "second", "datetime({0})"),
 
 	// Adding to a date gives a date, adding to a moment a moment; the day is cut to the month's last.
-	addTo("DATE", "YEAR", "years"), addTo("DATE", "MONTH", "months"), addTo("DATE", "DAY", "days"),
-	addTo("MOMENT", "YEAR", "years"), addTo("MOMENT", "MONTH", "months"), addTo("MOMENT", "DAY", "days"),
-	addTo("MOMENT", "HOUR", "hours"), addTo("MOMENT", "MINUTE", "minutes"), addTo("MOMENT", "SECOND", "seconds"),
+	add("DATE", "YEAR", "10000"), add("DATE", "MONTH", "120000"), add("DATE", "DAY", "3660000"),
+	add("MOMENT", "YEAR", "10000"), add("MOMENT", "MONTH", "120000"), add("MOMENT", "DAY", "3660000"),
+	add("MOMENT", "HOUR", "87840000"), add("MOMENT", "MINUTE", "5270400000"), add("MOMENT", "SECOND", "316224000000"),
 
 	// DATEDIFF(a, b) is a − b in days; the others are complete units from the first to the second.
 	{Name: "#DAYS_BETWEEN", Args: []Arg{{Kind: Day}, {Kind: Day}}, Result: Integer,
@@ -67,33 +68,37 @@ func trunc(unit string, mysql Template, pg string, sqlite Template) Func {
 		Postgres: Template("DATE_TRUNC('" + pg + "', {0})"), SQLite: sqlite}
 }
 
-func addTo(what, unit, plural string) Func {
-	f := Func{Name: "#ADD_" + what + "_" + unit, Args: []Arg{{Kind: Moment}, {Kind: Num}}, Result: DateTime,
-		MySQL:    Template("DATE_ADD({0}, INTERVAL {1} " + unit + ")"),
-		Postgres: Template("({0} + CAST(CASE WHEN {1} BETWEEN -100000000 AND 100000000 THEN {1} END AS double precision) * INTERVAL '1 " + unit + "')"),
-		SQLite:   Template("datetime({0}, CAST(CAST({1} AS INTEGER) AS TEXT) || ' " + plural + "', 'floor')"),
-	}
+// add adds n units. Nothing is added beyond 10,000 years, and a result outside the years 1 to 9999 is NULL:
+// beyond them the databases differ, and fail.
+func add(what, unit, most string) Func {
+	f := Func{Name: "#ADD_" + what + "_" + unit, Args: []Arg{{Kind: Moment}, {Kind: Num}}, Result: DateTime}
+	mysql, kind := "DATE_ADD({0}, INTERVAL "+inside("{1}", most)+" "+unit+")", "timestamp"
+	shift := "resq_shift("
 	if what == "DATE" {
 		f.Args[0].Kind, f.Result = Day, Date
-		f.MySQL = "DATE(" + f.MySQL + ")"
-		f.Postgres = "CAST(" + f.Postgres + " AS date)"
-		f.SQLite = Template("date({0}, CAST(CAST({1} AS INTEGER) AS TEXT) || ' " + plural + "', 'floor')")
+		mysql, kind, shift = "DATE("+mysql+")", "date", "resq_shift_day("
 	}
+	postgres := "CAST({0} + CAST(" + inside("{1}", most) + " AS double precision) * INTERVAL '1 " + unit + "' AS " + kind + ")"
+	f.MySQL = Template("(CASE WHEN YEAR(" + mysql + ") >= 1 THEN " + mysql + " END)")
+	f.Postgres = Template("(CASE WHEN EXTRACT(YEAR FROM " + postgres + ") BETWEEN 1 AND 9999 THEN " + postgres + " END)")
+	f.SQLite = Template(shift + "{0}, {1}, '" + unit + "')")
 	return f
+}
+
+func inside(n, most string) string {
+	return "CASE WHEN " + n + " BETWEEN -" + most + " AND " + most + " THEN " + n + " END"
 }
 
 func span(unit, seconds string) Func {
 	return Func{Name: "#DIFF_" + unit, Args: []Arg{{Kind: Moment}, {Kind: Moment}}, Result: Integer,
 		MySQL:    Template("TIMESTAMPDIFF(" + unit + ", {0}, {1})"),
 		Postgres: Template("CAST(TRUNC(EXTRACT(EPOCH FROM ({1} - {0})) / " + seconds + ") AS bigint)"),
-		SQLite:   Template("((CAST(strftime('%s', {1}) AS INTEGER) - CAST(strftime('%s', {0}) AS INTEGER)) / " + seconds + ")")}
+		SQLite:   Template("resq_span({0}, {1}, " + seconds + ")")}
 }
 
 func months(unit, div string) Func {
-	const m = "((CAST(strftime('%Y', {1}) AS INTEGER) - CAST(strftime('%Y', {0}) AS INTEGER)) * 12 + CAST(strftime('%m', {1}) AS INTEGER) - CAST(strftime('%m', {0}) AS INTEGER)"
 	return Func{Name: "#DIFF_" + unit, Args: []Arg{{Kind: Moment}, {Kind: Moment}}, Result: Integer,
 		MySQL:    Template("TIMESTAMPDIFF(" + unit + ", {0}, {1})"),
 		Postgres: Template("(CAST(EXTRACT(YEAR FROM AGE({1}, {0})) * 12 + EXTRACT(MONTH FROM AGE({1}, {0})) AS bigint)" + div + ")"),
-		SQLite: Template("(" + m + " - CASE WHEN datetime({1}) >= datetime({0}) AND strftime('%d %H:%M:%S', {1}) < strftime('%d %H:%M:%S', {0}) THEN 1" +
-			" WHEN datetime({1}) < datetime({0}) AND strftime('%d %H:%M:%S', {1}) > strftime('%d %H:%M:%S', {0}) THEN -1 ELSE 0 END)" + div + ")")}
+		SQLite:   Template("(resq_months({0}, {1})" + div + ")")}
 }

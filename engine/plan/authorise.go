@@ -110,6 +110,23 @@ func (b *binder) setLeaf(sc *scope, l *query.Leaf, x Expr) Expr {
 		b.add(problem.ConfigInvalid, problem.Policy, l.At, "a row rule uses a set that is not there, or not with IN", "")
 		return nil
 	}
+	not := l.Op == query.NotIn || l.Op == query.Ne
+	if set.Connection != b.conn {
+		return b.listed(set, l, x, not)
+	}
+	q := b.union(set)
+	if len(b.probs) > 0 {
+		return nil
+	}
+	if q == nil || len(q.Out) != 1 {
+		b.add(problem.ConfigInvalid, problem.Policy, l.At, "a set gives exactly one field", "")
+		return nil
+	}
+	return &Sub{X: x, Query: q, Not: not}
+}
+
+// union binds the queries of a set as one.
+func (b *binder) union(set *schema.Set) *Query {
 	was := b.free
 	b.free = true
 	defer func() { b.free = was }()
@@ -125,9 +142,48 @@ func (b *binder) setLeaf(sc *scope, l *query.Leaf, x Expr) Expr {
 		}
 		q.Sets = append(q.Sets, &Set{Op: "union", Query: n})
 	}
-	if q == nil || len(q.Out) != 1 {
-		b.add(problem.ConfigInvalid, problem.Policy, l.At, "a set gives exactly one field", "")
+	return q
+}
+
+// listed takes the values of a set from another connection.
+func (b *binder) listed(set *schema.Set, l *query.Leaf, x Expr, not bool) Expr {
+	if b.set == nil {
+		b.add(problem.ConfigInvalid, problem.Policy, l.At, "a row rule uses a set of another connection here", "")
 		return nil
 	}
-	return &Sub{X: x, Query: q, Not: l.Op == query.NotIn || l.Op == query.Ne}
+	vals, err := b.set(set)
+	if err != nil {
+		b.probs = append(b.probs, problem.From(err)...)
+		return nil
+	}
+	if vals == nil {
+		return &missing{}
+	}
+	e := &List{X: x, Not: not}
+	for _, s := range vals {
+		a := b.attribute(s, l.At, x)
+		if _, ok := a.(*Arg); ok {
+			e.Xs = append(e.Xs, a)
+		} // a value that does not fit the field equals none of its values
+	}
+	return e
+}
+
+// ReadSet gives the plan that reads the values of a set, one more than its bound. It gives nil when the
+// principal lacks an attribute that the set depends on: then whatever uses the set is FALSE.
+func ReadSet(v *policy.View, set *schema.Set, o Options) (*Plan, error) {
+	b := &binder{view: v, lim: &o.Limits, now: o.Now.UTC(), trusted: true, set: o.Set}
+	q := b.union(set)
+	if err := b.probs.Err(); err != nil {
+		return nil, err
+	}
+	if lacks(&Exists{Query: q}) {
+		return nil, nil
+	}
+	b.authorise()
+	if err := b.probs.Err(); err != nil {
+		return nil, err
+	}
+	q.Distinct, q.Limit = len(q.Sets) == 0, int64(set.Bound)
+	return &Plan{root: q, connection: b.conn}, nil
 }

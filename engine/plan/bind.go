@@ -17,12 +17,15 @@ type Options struct {
 	Limits query.Limits
 	Now    time.Time // the one instant of this request
 	After  []*string // values of the sort keys of a cursor's row; nil begins at the start
+	// Set gives the values of a set that is on another connection than the request, as texts; nil when the
+	// principal lacks an attribute that the set depends on.
+	Set func(*schema.Set) ([]string, error)
 }
 
 // Read resolves a request in the principal's view, guards every source and gives the plan. The error is a
 // problem.List.
 func Read(v *policy.View, r *query.Request, o Options) (*Plan, error) {
-	b := &binder{view: v, lim: &o.Limits, now: o.Now.UTC()}
+	b := &binder{view: v, lim: &o.Limits, now: o.Now.UTC(), set: o.Set}
 	p := &Plan{}
 	q := b.query(r, nil, top)
 	if err := b.probs.Err(); err != nil {
@@ -62,7 +65,8 @@ type binder struct {
 	trusted bool // binding what the catalog declares: masks and roles do not apply
 	args    map[string]*schema.Field
 	free    bool // binding a set
-	depth   int  // of rules inside rules
+	set     func(*schema.Set) ([]string, error)
+	depth   int // of rules inside rules
 
 	conditions int // above 0 while a condition is being bound
 }
@@ -108,7 +112,7 @@ func (b *binder) query(r *query.Request, parent *scope, where place) *Query {
 	}
 	q.Distinct = r.Distinct
 	for i := range r.SetOps {
-		b.set(sc, &r.SetOps[i])
+		b.setOp(sc, &r.SetOps[i])
 	}
 	b.order(sc, r)
 	b.limit(q, r, where)
@@ -275,6 +279,14 @@ func (b *binder) relation(sc *scope, rel *query.Relation) {
 		return
 	}
 	j := &Join{Source: s, Type: rel.Type}
+	switch rel.Type {
+	case "left":
+		s.outer = true
+	case "right":
+		for _, x := range sc.sources {
+			x.src.outer = true
+		}
+	}
 	var eq Expr
 	if rel.Field != "" {
 		other, ok := sc.local(rel.ToResource)
@@ -294,7 +306,7 @@ func (b *binder) relation(sc *scope, rel *query.Relation) {
 	if rel.Conditions != nil {
 		eq = and(eq, b.group(sc, rel.Conditions, s, clause{name: "conditions"}))
 	}
-	if eq == nil && j.Type != "cross" {
+	if eq == nil && j.Type != "cross" && len(b.probs) == 0 {
 		// Conditions that hold nothing join everything, which only a cross relation may ask for.
 		b.add(problem.InvalidArgument, problem.Semantics, rel.At, "the relation joins by nothing", "give an equality or conditions, or use type cross")
 	}
@@ -361,8 +373,8 @@ func and(l, r Expr) Expr {
 	return &Logic{Xs: []Expr{l, r}}
 }
 
-// set binds one set operation.
-func (b *binder) set(sc *scope, s *query.SetOp) {
+// setOp binds one set operation.
+func (b *binder) setOp(sc *scope, s *query.SetOp) {
 	q := b.query(s.Query, sc, branch)
 	if len(b.probs) > 0 {
 		return

@@ -99,6 +99,10 @@ func (x *xbinder) window(call *Call, c *query.Call) Expr {
 		x.fail(problem.ExprNotAllowed, problem.Constructs, "a RANGE frame with an offset", "ROWS BETWEEN n PRECEDING AND CURRENT ROW")
 	}
 	call.Over = w
+	if call.Fn.Name == "PERCENT_RANK" || call.Fn.Name == "CUME_DIST" {
+		// MariaDB gives ten digits behind the point.
+		return x.apply("ROUND", []operand{{e: call}, {e: &Int{N: 10}, lit: &query.Literal{Kind: 'i', Text: "10"}}}, "", problem.ExprNotAllowed)
+	}
 	return call
 }
 
@@ -137,8 +141,8 @@ func (x *xbinder) stringAggregate(call *Call, c *query.Call) {
 	if call.Distinct && len(call.OrderBy) > 0 && (len(call.OrderBy) > 1 || !same(bare(call.OrderBy[0].Expr), bare(call.Args[0]))) {
 		x.fail(problem.ExprNotAllowed, problem.Constructs, "a DISTINCT string aggregate is ordered by its own values only", "leave ORDER BY out")
 	}
-	if len(call.OrderBy) == 0 {
-		call.OrderBy = []Order{{Expr: bare(call.Args[0])}}
+	if own := bare(call.Args[0]); !call.Distinct && !slices.ContainsFunc(call.OrderBy, func(o Order) bool { return same(o.Expr, own) }) || len(call.OrderBy) == 0 {
+		call.OrderBy = append(call.OrderBy, Order{Expr: own}) // what is alike by the other keys must not stand at will
 	}
 	if call.Distinct {
 		call.OrderBy[0].Expr = call.Args[0]
@@ -213,7 +217,7 @@ func (x *xbinder) apply(name string, ops []operand, castTo string, bad problem.C
 func (x *xbinder) row(f *funcs.Func, ops []operand, bad problem.Code) Expr {
 	if !f.Takes(len(ops)) {
 		if bad == problem.InvalidArgument {
-			x.fail(bad, problem.Constructs, f.Name+" with this number of parameters", "")
+			x.fail(bad, problem.Constructs, f.Name+" does not take "+strconv.Itoa(len(ops)-1)+" parameters", parameters(f))
 		}
 		x.arity(f.Name)
 	}
@@ -233,10 +237,34 @@ func (x *xbinder) row(f *funcs.Func, ops []operand, bad problem.Code) Expr {
 		types = []schema.Type{{}}
 	}
 	c.T = f.Type(types)
-	if f.Name == "SUBSTRING" {
-		return x.substring(c, bad)
+	if f.Result == funcs.Shared {
+		c.T = shared
 	}
+	for i := len(ops); i < len(f.Args) && f.Short == nil && f.Arg(i).Kind == funcs.LitInt; i++ {
+		c.Args = append(c.Args, &Int{})
+	}
+	switch {
+	case f.Name == "SUBSTRING":
+		return x.substring(c, bad)
+	case f.Result == funcs.RoundOf && c.T.Kind == schema.Integer:
+		return c.Args[0] // nothing to round
+	case f.Result == funcs.RoundOf && c.T.Kind == schema.Decimal && len(c.Args) == 2:
+		c.T.Scale = min(types[0].Scale, int(c.Args[1].(*Int).N))
+	}
+	c.Fn = f.For(types[0])
 	return c
+}
+
+// parameters says how many literals may follow the field.
+func parameters(f *funcs.Func) string {
+	hi := len(f.Args) - 1
+	if lo := hi - f.Optional; lo < hi {
+		return "it takes " + strconv.Itoa(lo) + " to " + strconv.Itoa(hi)
+	}
+	if hi == 0 {
+		return "leave fieldSqlFuncParam out"
+	}
+	return "it takes " + strconv.Itoa(hi) + ", with commas between them"
 }
 
 // substring turns a start from the end into one of its own, and refuses a start of 0: the databases read it
@@ -346,29 +374,36 @@ func (x *xbinder) document(name string, ops []operand, bad problem.Code) Expr {
 	return d
 }
 
-// cast converts strictly: what does not convert is NULL on every database.
+// cast converts strictly: what does not convert is NULL on every database. A document is converted as its
+// text, and a time of day is no part of a calendar.
 func (x *xbinder) cast(e Expr, to string, bad problem.Code) Expr {
 	t, ok := castType(to)
 	if !ok {
 		x.fail(bad, problem.Constructs, "there is no cast to "+problem.Quote(to), "CHAR, TEXT, INTEGER, DECIMAL(p,s), REAL, DATE, DATETIME, TIME or BOOLEAN")
 	}
-	if a, ok := e.(*Arg); ok && a.Value != nil {
+	if a, ok := e.(*Arg); ok {
+		if a.Value == nil {
+			return &Arg{T: t}
+		}
 		if v, ok := retype(a, t); ok {
 			return v
 		}
 	}
 	from := e.Type().Kind
-	if t.Kind == schema.Text {
+	switch {
+	case t.Kind == schema.Text:
 		return asText(e)
-	}
-	if from == t.Kind && t.Kind != schema.Decimal {
+	case from == t.Kind && t.Kind != schema.Decimal:
 		return e
-	}
-	if t.Kind.Temporal() && (from.Numeric() || from == schema.Bool) || from.Temporal() && t.Kind.Numeric() && from != schema.Date && from != schema.DateTime {
-		x.fail(problem.InvalidArgument, problem.Semantics, "no cast from "+from.String()+" to "+t.Kind.String(), "")
-	}
-	if from.Temporal() && t.Kind.Numeric() {
-		x.fail(problem.InvalidArgument, problem.Semantics, "no cast from "+from.String()+" to "+t.Kind.String(), "YEAR(…), EPOCH(…) or JULIANDAY(…)")
+	case from == schema.JSON || from == schema.UUID || from == schema.Enum:
+		return &Convert{X: asText(e), T: t}
+	case from == schema.Binary, from.Temporal() != t.Kind.Temporal() && !text(from) && from != schema.Any,
+		from == schema.Time && t.Kind != schema.Time, from == schema.Date && t.Kind == schema.Time:
+		hint := ""
+		if from == schema.Date || from == schema.DateTime {
+			hint = "YEAR(…), EPOCH(…) or JULIANDAY(…)"
+		}
+		x.fail(problem.InvalidArgument, problem.Semantics, "no cast from "+from.String()+" to "+t.Kind.String(), hint)
 	}
 	return &Convert{X: e, T: t}
 }

@@ -12,6 +12,8 @@ func union(a, b schema.Type) schema.Type {
 		return b
 	case b.Kind == schema.Any:
 		return a
+	case a.Kind == schema.JSON || b.Kind == schema.JSON:
+		return schema.Type{Kind: schema.Text} // a document of one column and one of another may be kept in two ways
 	case a.Kind == schema.Decimal && b.Kind == schema.Decimal:
 		return schema.Type{Kind: schema.Decimal, Precision: 38, Scale: max(a.Scale, b.Scale)}
 	case a.Kind == b.Kind:
@@ -93,7 +95,6 @@ func meet(l, r Expr) (Expr, Expr) {
 			return v, r
 		}
 	}
-	key := func(e Expr, k schema.Kind) Expr { return &Convert{X: e, T: schema.Type{Kind: k}, How: Key} }
 	switch {
 	case lt.Kind == schema.Date && rt.Kind == schema.DateTime, lt.Kind == schema.DateTime && rt.Kind == schema.Date:
 		return l, r
@@ -101,18 +102,29 @@ func meet(l, r Expr) (Expr, Expr) {
 		return &Convert{X: l, T: schema.Type{Kind: schema.Integer}}, r
 	case rt.Kind == schema.Bool && lt.Kind.Numeric():
 		return l, &Convert{X: r, T: schema.Type{Kind: schema.Integer}}
-	case fraction(lt.Kind) && rt.Kind.Textual():
-		return l, key(r, schema.Number)
-	case fraction(rt.Kind) && lt.Kind.Textual():
-		return key(l, schema.Number), r
+	case text(rt.Kind) && readable(lt.Kind):
+		return l, asRead(r, lt)
+	case text(lt.Kind) && readable(rt.Kind):
+		return asRead(l, rt), r
 	}
-	if !text(lt.Kind) {
-		l = key(l, schema.Text)
+	return asText(l), asText(r)
+}
+
+// readable says whether a text is read as a value of a kind when it is compared with one.
+func readable(k schema.Kind) bool { return k.Numeric() || k.Temporal() || k == schema.Bool }
+
+// asRead reads a text as what it is compared with: as a number, exactly unless that is a double, as a date or
+// time, or as a boolean. What is none is NULL, and so is the comparison.
+func asRead(e Expr, t schema.Type) Expr {
+	switch t.Kind {
+	case schema.Integer, schema.Decimal:
+		return &Convert{X: e, T: schema.Type{Kind: schema.Decimal}, How: Key}
+	case schema.Number:
+		return &Convert{X: e, T: t, How: Key}
+	case schema.Date:
+		return &Convert{X: e, T: momentType}
 	}
-	if !text(rt.Kind) {
-		r = key(r, schema.Text)
-	}
-	return l, r
+	return &Convert{X: e, T: t}
 }
 
 // typed says whether a textual kind has a type of its own in some database.

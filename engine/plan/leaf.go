@@ -417,6 +417,10 @@ func (b *binder) exprLeaf(sc *scope, l *query.Leaf, x Expr, def *Source, cl clau
 		if r = b.path(sc, l.Token, at); r == nil {
 			return nil
 		}
+		if same(x, r) && sc.parent != nil {
+			b.add(problem.InvalidArgument, problem.Semantics, at, "the field is compared with itself", "to name the outer resource of the same code, give the nested query a code of its own")
+			return nil
+		}
 	} else {
 		cl.outputs = false
 		xb := &xbinder{binder: b, sc: sc, at: at, cl: cl}

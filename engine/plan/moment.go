@@ -191,8 +191,12 @@ func (x *xbinder) addInterval(l Expr, iv *query.Interval, negative bool) Expr {
 	return x.addUnits(l, x.numeric(x.bind(iv.N)), iv.Unit, negative)
 }
 
-// addUnits adds n units to a date or moment. Weeks and quarters become days and months.
+// addUnits adds n units to a date or moment, n cut to a whole number. Weeks and quarters become days and
+// months.
 func (x *xbinder) addUnits(l, n Expr, unit string, negative bool) Expr {
+	if n.Type().Kind != schema.Integer {
+		n = &Convert{X: n, T: schema.Type{Kind: schema.Integer}}
+	}
 	times := int64(1)
 	switch unit {
 	case "WEEK":

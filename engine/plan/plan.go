@@ -117,10 +117,14 @@ type Source struct {
 	free    bool // in a set's query, which defines rules and is not under them
 	deleted bool // a condition names the soft-delete column, so deleted rows are not hidden
 	depth   int  // of rules inside rules
+	outer   bool // an outer join may leave it empty
 }
 
 // Used are the fields that the request touches, wherever it touches them.
 func (s *Source) Used() []*schema.Field { return s.used }
+
+// Outer says whether a join may leave the source empty, so that all its columns are NULL.
+func (s *Source) Outer() bool { return s.outer }
 
 // Guard is the row rule of the source. It panics when the source has not been authorised: such a source
 // must never be rendered.

@@ -180,8 +180,18 @@ func (b *binder) split(sc *scope, text, at string) (*Source, string, bool) {
 		b.unknownResource(at, head, sc.codes(), problem.Resources)
 		return nil, "", false
 	}
-	b.add(problem.InvalidArgument, problem.Shape, at, problem.Quote(text)+" is not {Resource}.{field}", "such as "+sc.sources[0].code+"."+first(b.fieldNames(sc.sources[0].src)))
+	b.add(problem.InvalidArgument, problem.Shape, at, problem.Quote(text)+" is not {Resource}.{field}", "such as "+b.example(sc, text))
 	return nil, "", false
+}
+
+// example is a `{Resource}.{field}` that the text may have meant, or any.
+func (b *binder) example(sc *scope, text string) string {
+	for _, s := range sc.sources {
+		if c, ok := b.lookup(s.src, text); ok && (c.Field == nil || c.Field.Mask == "") {
+			return s.code + "." + text
+		}
+	}
+	return sc.sources[0].code + "." + first(b.fieldNames(sc.sources[0].src))
 }
 
 func first(s []string) string {

@@ -239,5 +239,5 @@ func (w *Writer) key(e plan.Expr) {
 
 func notNull(e plan.Expr) bool {
 	c, ok := e.(*plan.Column)
-	return ok && c.Field != nil && c.Field.NotNull
+	return ok && c.Field != nil && c.Field.NotNull && !c.Source.Outer()
 }

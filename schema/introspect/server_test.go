@@ -97,8 +97,8 @@ func (s server) exec(t *testing.T, db *sql.DB, script string) {
 	}
 }
 
-// elsewhere are the lines of a script that choose a database.
-var elsewhere = regexp.MustCompile("(?im)^drop (schema|database)[^;\n\"]*;.*$|^create (schema|database)[^;\n\"]*;|^use [^;\n]*;|^\\\\c [^\n]*$")
+// elsewhere are the lines of a script that choose a database, or reach beyond it.
+var elsewhere = regexp.MustCompile("(?im)^drop (schema|database)[^;\n\"]*;.*$|^create (schema|database)[^;\n\"]*;|^use [^;\n]*;|^flush [^;\n]*;|^\\\\c [^\n]*$")
 
 // load runs a sample script with the server's own client, into the test's database and no other.
 func (s server) load(t *testing.T, db *sql.DB, dsn, file string) {
@@ -138,22 +138,31 @@ func TestSharedServers(t *testing.T) {
 		server server
 		name   string
 		path   []string
-		least  int // tables that must be found
+		least  int    // tables that must be found
+		filled string // a table that must have rows, where the script fills it
 	}{
-		{mysqlServer, "torture", []string{"data", "torture", "mysql.sql"}, 10},
-		{mysqlServer, "sakila", []string{"data", "sakila", "mysql", "sakila-mv-schema.sql"}, 16},
-		{mysqlServer, "chinook", []string{"data", "chinook", "Chinook_MySql.sql"}, 11},
-		{mysqlServer, "northwind", []string{"data", "northwind", "mysql-mywind", "northwind.sql"}, 20},
-		{postgresServer, "torture", []string{"data", "torture", "postgres.sql"}, 14},
-		{postgresServer, "sakila", []string{"data", "sakila", "postgres", "postgres-sakila-schema.sql"}, 21},
-		{postgresServer, "chinook", []string{"data", "chinook", "Chinook_PostgreSql.sql"}, 11},
-		{postgresServer, "northwind", []string{"data", "northwind", "postgres", "northwind.sql"}, 14},
+		{mysqlServer, "torture", []string{"data", "torture", "mysql.sql"}, 10, ""},
+		{mysqlServer, "sakila", []string{"data", "sakila", "mysql", "sakila-mv-schema.sql"}, 16, ""},
+		{mysqlServer, "chinook", []string{"data", "chinook", "Chinook_MySql.sql"}, 11, ""},
+		{mysqlServer, "northwind", []string{"data", "northwind", "mysql-mywind", "northwind.sql"}, 20, ""},
+		{mysqlServer, "employees", []string{"data", "employees", "mysql", "dataset_small", "employee.sql"}, 8, "salary"},
+		{postgresServer, "torture", []string{"data", "torture", "postgres.sql"}, 14, ""},
+		{postgresServer, "sakila", []string{"data", "sakila", "postgres", "postgres-sakila-schema.sql"}, 21, ""},
+		{postgresServer, "employees", []string{"data", "employees", "postgres", "dataset_small", "employee.sql"}, 9, "salary"},
+		{postgresServer, "chinook", []string{"data", "chinook", "Chinook_PostgreSql.sql"}, 11, ""},
+		{postgresServer, "northwind", []string{"data", "northwind", "postgres", "northwind.sql"}, 14, ""},
 	}
 	for _, x := range samples {
 		t.Run(x.server.driver+"/"+x.name, func(t *testing.T) {
 			file := shared(t, x.path...)[0]
 			db, dsn := x.server.create(t, x.name)
 			x.server.load(t, db, dsn, file)
+			if x.filled != "" {
+				rows := 0
+				if err := db.QueryRow("SELECT COUNT(*) FROM " + x.filled).Scan(&rows); err != nil || rows == 0 {
+					t.Errorf("%s has %d rows, %v", x.filled, rows, err)
+				}
+			}
 			s, _, _ := roundTrip(t, db, x.server.driver, dsn, introspect.Options{})
 			if len(s.Tables) < x.least {
 				t.Errorf("%d tables, want at least %d", len(s.Tables), x.least)

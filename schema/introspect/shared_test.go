@@ -98,11 +98,11 @@ func roundTrip(t *testing.T, db *sql.DB, driver, dsn string, opts introspect.Opt
 // Every sample database must introspect, and its catalog load unchanged.
 func TestSharedSQLite(t *testing.T) {
 	list := shared(t, "eval", "*", "db", "*.sqlite")
-	for _, pattern := range [][]string{{"data", "*", "*.sqlite"}, {"data", "*", "sqlite", "*.sqlite"}} {
+	for _, pattern := range [][]string{{"data", "*", "*.sqlite"}, {"data", "*", "sqlite", "*.sqlite"}, {"data", "*", "sqlite", "*", "*.db"}} {
 		list = append(list, shared(t, pattern...)...)
 	}
 	for _, file := range list {
-		t.Run(strings.TrimSuffix(filepath.Base(file), ".sqlite"), func(t *testing.T) {
+		t.Run(strings.TrimSuffix(filepath.Base(file), filepath.Ext(file)), func(t *testing.T) {
 			abs, err := filepath.Abs(file)
 			if err != nil {
 				t.Fatal(err)

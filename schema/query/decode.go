@@ -235,10 +235,10 @@ func (o object) integer(key string, absent int64, text bool) (int64, bool) {
 			return n, true
 		}
 		o.d.bad(o.at+"/"+key, "expected a whole number within 64 bits", "")
-		return absent, true
+		return absent, false
 	}
 	o.d.bad(o.at+"/"+key, "expected a whole number, not "+kindNames[v.kind], "")
-	return absent, true
+	return absent, false
 }
 
 func canonical(s string) bool {

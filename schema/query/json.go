@@ -41,6 +41,7 @@ type scanner struct {
 	depth int
 	max   int
 	deep  bool
+	twice string // a key that stands twice
 }
 
 // parse reads one JSON value that fills b.
@@ -56,6 +57,9 @@ func parse(b []byte, maxDepth int) (value, *problem.Problem) {
 	case s.deep:
 		return value{}, &problem.Problem{Code: problem.LimitExceeded, Stage: problem.Raw,
 			Message: "the arguments are nested deeper than " + strconv.Itoa(maxDepth) + " levels"}
+	case s.twice != "":
+		return value{}, &problem.Problem{Code: problem.InvalidArgument, Stage: problem.Raw,
+			Message: "the key " + problem.Quote(s.twice) + " stands twice in one object, at byte " + strconv.Itoa(s.i), Hint: "each key once"}
 	case !ok:
 		return value{}, &problem.Problem{Code: problem.InvalidArgument, Stage: problem.Raw,
 			Message: "the arguments are not strict JSON at byte " + strconv.Itoa(s.i),
@@ -180,7 +184,7 @@ func (s *scanner) object() (value, bool) {
 			}
 		}
 		if seen != nil && seen[k] || seen == nil && v.member(k) != nil {
-			s.i = at
+			s.i, s.twice = at, k
 			return v, false
 		}
 		if seen != nil {

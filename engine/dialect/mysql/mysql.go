@@ -78,7 +78,11 @@ func (Dialect) Arith(w *sqlgen.Writer, x *plan.Arith) {
 	case "/":
 		w.SQL("(").Expr(x.L).SQL(" * 1e0 / NULLIF(").Expr(x.R).SQL(", 0))")
 	case "%":
-		w.SQL("(").Expr(x.L).SQL(" % NULLIF(").Expr(x.R).SQL(", 0))")
+		w.SQL("(")
+		remaining(w, x.L)
+		w.SQL(" % NULLIF(")
+		remaining(w, x.R)
+		w.SQL(", 0) + 0)") // which takes the sign off a zero
 	case "||":
 		w.SQL("CONCAT(").Expr(x.L).SQL(", ").Expr(x.R).SQL(")")
 	default:
@@ -92,73 +96,16 @@ func (Dialect) Arith(w *sqlgen.Writer, x *plan.Arith) {
 
 var infix = map[string]sqlgen.Text{"+": " + ", "-": " - ", "*": " * "}
 
-const (
-	intPattern  = "'^[[:space:]]*[+-]?[0-9]{1,18}[[:space:]]*$'"
-	realPattern = "'^[[:space:]]*[+-]?[0-9]{1,30}([.][0-9]{0,30})?[[:space:]]*$'"
-	datePattern = "'^[0-9]{4}-[0-9]{2}-[0-9]{2}([ T][0-9]{2}:[0-9]{2}(:[0-9]{2}([.][0-9]+)?)?)?$'"
-)
-
-// Convert changes a value's type. Texts that are no value of it become NULL, where CAST would make
-// something of them.
-func (Dialect) Convert(w *sqlgen.Writer, x *plan.Convert) {
-	from := x.X.Type().Kind
-	texts := from.Textual() || from == schema.JSON || from == schema.Any
-	strict := func(pattern, head, tail sqlgen.Text) {
-		if texts {
-			w.SQL("(CASE WHEN ").Expr(x.X).SQL(" REGEXP ").SQL(pattern).SQL(" THEN ")
-		}
-		w.SQL(head).Expr(x.X).SQL(tail)
-		if texts {
-			w.SQL(" END)")
-		}
-	}
-	switch {
-	case x.How == plan.Key:
-		w.Expr(x.X) // MySQL compares a number and a text as numbers
-		return
-	case x.How == plan.Lead:
-		w.SQL("(").Expr(x.X).SQL(" + 0e0)")
-		return
-	}
-	switch x.T.Kind {
-	case schema.Integer:
-		if from == schema.Bool || from == schema.Integer {
-			w.Expr(x.X)
-			return
-		}
-		strict(realPattern, "CAST(TRUNCATE(", ", 0) AS SIGNED)")
+// remaining writes a number of which there is an exact remainder: a double by the digits that it shows. Beyond
+// 10^15 there is no digit to calculate with.
+func remaining(w *sqlgen.Writer, e plan.Expr) {
+	switch e.Type().Kind {
 	case schema.Number:
-		strict(realPattern, "CAST(", " AS DOUBLE)")
-	case schema.Decimal:
-		if texts {
-			w.SQL("(CASE WHEN ").Expr(x.X).SQL(" REGEXP " + realPattern + " THEN ")
-		}
-		w.SQL("CAST(").Expr(x.X).SQL(" AS DECIMAL(").Int(int64(max(x.T.Precision, 38))).SQL(", ").Int(int64(x.T.Scale)).SQL("))")
-		if texts {
-			w.SQL(" END)")
-		}
-	case schema.Bool:
-		if texts && from != schema.Any {
-			w.SQL("(CASE LOWER(").Expr(x.X).SQL(") WHEN 'true' THEN 1 WHEN '1' THEN 1 WHEN 'false' THEN 0 WHEN '0' THEN 0 END)")
-			return
-		}
-		w.SQL("(").Expr(x.X).SQL(" <> 0)")
-	case schema.Date:
-		strict(datePattern, "CAST(", " AS DATE)")
-	case schema.DateTime:
-		if texts {
-			strict(datePattern, "CAST(", " AS DATETIME(6))")
-			return
-		}
-		w.SQL("CAST(").Expr(x.X).SQL(" AS DATETIME)")
-	case schema.Time:
-		strict("'^[0-9]{2}:[0-9]{2}(:[0-9]{2}([.][0-9]+)?)?$'", "CAST(", " AS TIME)")
+		w.SQL("CAST(CASE WHEN ABS(").Expr(e).SQL(") < 1e15 THEN ").Expr(e).SQL(" END AS DECIMAL(65, 20))")
+	case schema.Integer:
+		w.SQL("CAST(").Expr(e).SQL(" AS DECIMAL(38, 0))")
 	default:
-		if from == schema.Bool {
-			w.SQL("(CASE WHEN ").Expr(x.X).SQL(" THEN 'true' WHEN NOT ").Expr(x.X).SQL(" THEN 'false' END)")
-			return
-		}
-		w.SQL("CAST(").Expr(x.X).SQL(" AS CHAR)")
+		w.Expr(e)
 	}
 }
 
@@ -204,13 +151,41 @@ func (Dialect) Average(w *sqlgen.Writer, x *plan.Call) {
 
 // Concat joins with a separator of its own, since MySQL takes only a literal, and puts the asked one in its
 // place.
-func (Dialect) Concat(w *sqlgen.Writer, x *plan.Call) {
+func (d Dialect) Concat(w *sqlgen.Writer, x *plan.Call) {
 	w.SQL("LEFT(REPLACE(GROUP_CONCAT(")
 	if x.Distinct {
 		w.SQL("DISTINCT ")
 	}
-	w.Expr(x.Args[0]).SQL(" ORDER BY ").Orders(x.OrderBy).SQL(" SEPARATOR X'1F'), CHAR(31 USING utf8mb4), ").Expr(x.Args[1]).SQL("), ").Int(sqlgen.ConcatCap).SQL(")")
+	w.Expr(x.Args[0]).SQL(" ORDER BY ").Commas(len(x.OrderBy), func(i int) { gatheringOrder(w, x, x.OrderBy[i]) })
+	w.SQL(" SEPARATOR X'1F'), CHAR(31 USING utf8mb4), ").Expr(x.Args[1]).SQL("), ").Int(sqlgen.ConcatCap).SQL(")")
 }
+
+// gatheringOrder writes a sort key inside a string aggregate. MariaDB compares a NULL there as whatever its
+// column held before, so it gets a value, and a key of its own in front; the aggregated value is never NULL.
+func gatheringOrder(w *sqlgen.Writer, x *plan.Call, o plan.Order) {
+	own := o.Expr == x.Args[0]
+	if c, ok := x.Args[0].(*plan.Convert); ok {
+		own = own || o.Expr == c.X
+	}
+	if own {
+		w.Orders([]plan.Order{o})
+		return
+	}
+	w.SQL("(").Expr(o.Expr)
+	if o.Nulls == "first" || o.Nulls == "" && !o.Desc {
+		w.SQL(" IS NOT NULL), COALESCE(")
+	} else {
+		w.SQL(" IS NULL), COALESCE(")
+	}
+	w.Expr(o.Expr).SQL(zeros[o.Expr.Type().Kind]).SQL(")")
+	if o.Desc {
+		w.SQL(" DESC")
+	}
+}
+
+var zeros = map[schema.Kind]sqlgen.Text{schema.Any: ", ''", schema.Integer: ", 0", schema.Decimal: ", 0", schema.Number: ", 0", schema.String: ", ''", schema.Text: ", ''",
+	schema.Bool: ", 0", schema.Date: ", DATE'2000-01-01'", schema.Time: ", TIME'00:00:00'", schema.DateTime: ", TIMESTAMP'2000-01-01 00:00:00'", schema.JSON: ", ''",
+	schema.Binary: ", ''", schema.UUID: ", ''", schema.Enum: ", ''"}
 
 var letters = map[byte]string{'Y': "%Y", 'm': "%m", 'd': "%d", 'H': "%H", 'M': "%i", 'S': "%s", 'j': "%j"}
 
@@ -228,15 +203,31 @@ func valid(w *sqlgen.Writer, doc plan.Expr) *sqlgen.Writer {
 func (Dialect) Document(w *sqlgen.Writer, x *plan.Document) {
 	path := sqlgen.JSONPath(x.Path)
 	if x.Length {
-		w.SQL("(CASE WHEN JSON_TYPE(JSON_EXTRACT(")
+		w.SQL("(CASE WHEN ")
+		indexed(w, x)
+		w.SQL("JSON_TYPE(JSON_EXTRACT(")
 		valid(w, x.Doc).SQL(", ").Arg(path).SQL(")) = 'ARRAY' THEN JSON_LENGTH(")
-		valid(w, x.Doc).SQL(", ").Arg(path).SQL(") WHEN JSON_EXTRACT(")
+		valid(w, x.Doc).SQL(", ").Arg(path).SQL(") WHEN ")
+		indexed(w, x)
+		w.SQL("JSON_EXTRACT(")
 		valid(w, x.Doc).SQL(", ").Arg(path).SQL(") IS NOT NULL THEN 0 END)")
 		return
 	}
-	w.SQL("(CASE WHEN JSON_TYPE(JSON_EXTRACT(")
+	w.SQL("(CASE WHEN ")
+	indexed(w, x)
+	w.SQL("JSON_TYPE(JSON_EXTRACT(")
 	valid(w, x.Doc).SQL(", ").Arg(path).SQL(")) <> 'NULL' THEN JSON_UNQUOTE(JSON_EXTRACT(")
 	valid(w, x.Doc).SQL(", ").Arg(path).SQL(")) END)")
+}
+
+// indexed asks that what the path indexes are arrays: MySQL takes any value for an array of one.
+func indexed(w *sqlgen.Writer, x *plan.Document) {
+	for i, s := range x.Path {
+		if s.Name == "" {
+			w.SQL("JSON_TYPE(JSON_EXTRACT(")
+			valid(w, x.Doc).SQL(", ").Arg(sqlgen.JSONPath(x.Path[:i])).SQL(")) = 'ARRAY' AND ")
+		}
+	}
 }
 
 // Contains uses JSON_CONTAINS for documents and FIND_IN_SET for a SET.

@@ -1,6 +1,7 @@
 package mysql
 
 import (
+	"bytes"
 	"context"
 	"database/sql"
 	"database/sql/driver"
@@ -113,8 +114,10 @@ func (c *conn) session(ctx context.Context, timeout time.Duration) error {
 	if strings.Contains(text(vals[1]), "MariaDB") {
 		limit = fmt.Sprintf("max_statement_time = %.3f", timeout.Seconds())
 	}
+	// Calculated texts compare as they are. Functions of JSON give this collation too, and one kind of binary
+	// collation does not meet another.
 	for _, s := range []string{
-		"SET SESSION sql_mode = 'STRICT_TRANS_TABLES,NO_BACKSLASH_ESCAPES,ERROR_FOR_DIVISION_BY_ZERO,NO_ENGINE_SUBSTITUTION', time_zone = '+00:00', group_concat_max_len = 65536, " + limit,
+		"SET SESSION sql_mode = 'STRICT_TRANS_TABLES,NO_BACKSLASH_ESCAPES,ERROR_FOR_DIVISION_BY_ZERO,NO_ENGINE_SUBSTITUTION', time_zone = '+00:00', group_concat_max_len = 65536, collation_connection = utf8mb4_bin, " + limit,
 		"SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY",
 	} {
 		if _, err := c.inner.ExecContext(ctx, s, nil); err != nil {
@@ -134,9 +137,24 @@ func text(v driver.Value) string {
 	return fmt.Sprint(v)
 }
 
-// Decode turns what the driver hands over into what is meant: bits are a number, a SET is a list.
+// Decode turns what the driver hands over into what is meant: bits are a number, a SET is a list. A
+// calculated zero has no sign, a calculated moment only the digits of a fraction that it has.
 func (Dialect) Decode(dbType string, f *schema.Field) func(any) any {
 	switch {
+	case f == nil && dbType == "DECIMAL":
+		return bytewise(func(b []byte) []byte {
+			if len(b) > 0 && b[0] == '-' && len(bytes.Trim(b, "-0.")) == 0 {
+				return b[1:]
+			}
+			return b
+		})
+	case f == nil && (dbType == "DATETIME" || dbType == "TIMESTAMP" || dbType == "TIME"):
+		return bytewise(func(b []byte) []byte {
+			if bytes.IndexByte(b, '.') < 0 {
+				return b
+			}
+			return bytes.TrimSuffix(bytes.TrimRight(b, "0"), []byte("."))
+		})
 	case dbType == "BIT":
 		return func(v any) any {
 			b, ok := v.([]byte)
@@ -167,6 +185,15 @@ func (Dialect) Decode(dbType string, f *schema.Field) func(any) any {
 		}
 	}
 	return nil
+}
+
+func bytewise(f func([]byte) []byte) func(any) any {
+	return func(v any) any {
+		if b, ok := v.([]byte); ok {
+			return f(b)
+		}
+		return v
+	}
 }
 
 // Classify names an error without telling its text.

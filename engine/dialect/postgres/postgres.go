@@ -9,6 +9,7 @@ import (
 	"resq/engine/plan"
 	"resq/engine/sqlgen"
 	"resq/schema"
+	"resq/schema/query"
 )
 
 // Dialect is PostgreSQL's.
@@ -131,9 +132,10 @@ func own(l, r plan.Expr) (*plan.Column, bool) {
 	return c, ok && a.Value != nil && (a.Bare || a.Zone)
 }
 
-// Compare compares an enum or a zoned time with a value in the column's own type.
+// Compare compares an enum or a zoned time with a value in the column's own type. The order of an enum's
+// values is that of their texts, as elsewhere, and not that of their declaration.
 func (d Dialect) Compare(w *sqlgen.Writer, x *plan.Compare) {
-	if c, ok := own(x.L, x.R); ok {
+	if c, ok := own(x.L, x.R); ok && (c.Field.Type.Kind != schema.Enum || x.Op == query.Eq || x.Op == query.Ne) {
 		w.SQL("(").Column(c).SQL(sqlgen.Operator(x.Op)).Expr(x.R).SQL(")")
 		return
 	}
@@ -156,14 +158,13 @@ func (d Dialect) In(w *sqlgen.Writer, x *plan.List) {
 
 // Arith calculates with integers as numerics, which do not overflow, and divides as doubles.
 func (Dialect) Arith(w *sqlgen.Writer, x *plan.Arith) {
-	as := func(e plan.Expr, kind schema.Kind, head, tail sqlgen.Text) {
-		if e.Type().Kind == kind {
-			w.SQL(head).Expr(e).SQL(tail)
+	exact := func(e plan.Expr) {
+		if e.Type().Kind == schema.Integer {
+			w.SQL("CAST(").Expr(e).SQL(" AS numeric)")
 			return
 		}
 		w.Expr(e)
 	}
-	exact := func(e plan.Expr) { as(e, schema.Integer, "CAST(", " AS numeric)") }
 	if x.L == nil {
 		w.SQL("(-")
 		exact(x.R)
@@ -174,7 +175,11 @@ func (Dialect) Arith(w *sqlgen.Writer, x *plan.Arith) {
 	case "/":
 		w.SQL("(CAST(").Expr(x.L).SQL(" AS double precision) / NULLIF(CAST(").Expr(x.R).SQL(" AS double precision), 0))")
 	case "%":
-		w.SQL("(CAST(").Expr(x.L).SQL(" AS numeric) % NULLIF(CAST(").Expr(x.R).SQL(" AS numeric), 0))")
+		w.SQL("(")
+		asNumeric(w, x.L)
+		w.SQL(" % NULLIF(")
+		asNumeric(w, x.R)
+		w.SQL(", 0))")
 	case "||":
 		w.SQL("(").Expr(x.L).SQL(" || ").Expr(x.R).SQL(")")
 	default:
@@ -188,95 +193,14 @@ func (Dialect) Arith(w *sqlgen.Writer, x *plan.Arith) {
 
 var infix = map[string]sqlgen.Text{"+": " + ", "-": " - ", "*": " * "}
 
-const (
-	realPattern = `'^\s*[+-]?[0-9]{1,30}(\.[0-9]{0,30})?\s*$'`
-	leadPattern = `'^\s*([+-]?(?:[0-9]{1,30}(?:\.[0-9]{0,30})?|\.[0-9]{1,30}))'`
-	// Days that exist, leap years included, with or without a time: what casts without an error.
-	dayPattern = `(?!0000)[0-9]{4}-(?:(?:0[13578]|1[02])-(?:0[1-9]|[12][0-9]|3[01])|(?:0[469]|11)-(?:0[1-9]|[12][0-9]|30)|02-(?:0[1-9]|1[0-9]|2[0-8]))` +
-		`|(?:[0-9]{2}(?:0[48]|[2468][048]|[13579][26])|(?:0[48]|[2468][048]|[13579][26])00)-02-29`
-	clock          = `(?:[01][0-9]|2[0-3]):[0-5][0-9](?::[0-5][0-9](?:\.[0-9]+)?)?`
-	momentPattern  = `'^(?:` + dayPattern + `)(?:[ T]` + clock + `)?$'`
-	clockPattern   = `'^` + clock + `$'`
-	withinInteger  = " > -9223372036854775808 AND "
-	withinInteger2 = " < 9223372036854775807"
-)
-
-// Convert changes a value's type. Every cast is behind a test, for PostgreSQL raises where others give
-// NULL, and an error would tell about rows that are not seen.
-func (Dialect) Convert(w *sqlgen.Writer, x *plan.Convert) {
-	from := x.X.Type().Kind
-	texts := from.Textual() || from == schema.JSON || from == schema.Any
-	value := func() {
-		if from == schema.JSON || from == schema.UUID || from == schema.Enum || from == schema.Any {
-			w.SQL("CAST(").Expr(x.X).SQL(" AS text)")
-			return
-		}
-		w.Expr(x.X)
-	}
-	tested := func(pattern, head, tail sqlgen.Text) {
-		if texts {
-			w.SQL("(CASE WHEN ")
-			value()
-			w.SQL(" ~ ").SQL(pattern).SQL(" THEN ")
-		}
-		w.SQL(head)
-		value()
-		w.SQL(tail)
-		if texts {
-			w.SQL(" END)")
-		}
-	}
-	if x.How == plan.Lead {
-		w.SQL("(CASE WHEN ")
-		value()
-		w.SQL(" IS NOT NULL THEN COALESCE(CAST(SUBSTRING(CAST(")
-		value()
-		w.SQL(" AS text) FROM " + leadPattern + ") AS double precision), 0) END)")
+// asNumeric writes a number as a numeric with all digits that a double shows, which a plain cast would cut
+// to 15. Beyond 10^15 there is no digit to calculate with.
+func asNumeric(w *sqlgen.Writer, e plan.Expr) {
+	if e.Type().Kind != schema.Number {
+		w.SQL("CAST(").Expr(e).SQL(" AS numeric)")
 		return
 	}
-	switch x.T.Kind {
-	case schema.Integer:
-		switch {
-		case from == schema.Bool:
-			w.SQL("CAST(").Expr(x.X).SQL(" AS integer)")
-		case texts:
-			w.SQL("(CASE WHEN ")
-			value()
-			w.SQL(" ~ " + `'^\s*[+-]?[0-9]{1,18}(\.[0-9]{0,30})?\s*$'` + " THEN CAST(TRUNC(CAST(")
-			value()
-			w.SQL(" AS numeric)) AS bigint) END)")
-		case from == schema.Number:
-			w.SQL("(CASE WHEN ").Expr(x.X).SQL(" > -9.2e18 AND ").Expr(x.X).SQL(" < 9.2e18 THEN CAST(TRUNC(").Expr(x.X).SQL(") AS bigint) END)")
-		default:
-			w.SQL("(CASE WHEN ").Expr(x.X).SQL(withinInteger).Expr(x.X).SQL(withinInteger2 + " THEN CAST(TRUNC(").Expr(x.X).SQL(") AS bigint) END)")
-		}
-	case schema.Number:
-		tested(realPattern, "CAST(", " AS double precision)")
-	case schema.Decimal:
-		w.SQL("ROUND(")
-		if texts {
-			tested(realPattern, "CAST(", " AS numeric)")
-		} else {
-			w.SQL("CAST(").Expr(x.X).SQL(" AS numeric)")
-		}
-		w.SQL(", ").Int(int64(x.T.Scale)).SQL(")")
-	case schema.Bool:
-		if texts {
-			w.SQL("(CASE LOWER(")
-			value()
-			w.SQL(") WHEN 'true' THEN TRUE WHEN '1' THEN TRUE WHEN 'false' THEN FALSE WHEN '0' THEN FALSE END)")
-			return
-		}
-		w.SQL("(").Expr(x.X).SQL(" <> 0)")
-	case schema.Date:
-		tested(momentPattern, "CAST(", " AS date)")
-	case schema.DateTime:
-		tested(momentPattern, "CAST(", " AS timestamp)")
-	case schema.Time:
-		tested(clockPattern, "CAST(", " AS time)")
-	default:
-		w.SQL("CAST(").Expr(x.X).SQL(" AS text)")
-	}
+	w.SQL("CAST(CAST(CASE WHEN ABS(").Expr(e).SQL(") < 1e15 THEN ").Expr(e).SQL(" END AS text) AS numeric)")
 }
 
 // Like uses ILIKE, which folds case.
@@ -345,13 +269,32 @@ func document(w *sqlgen.Writer, doc plan.Expr) *sqlgen.Writer {
 	return w.SQL("CAST(").Expr(doc).SQL(" AS jsonb)")
 }
 
-// at writes a document's part; the path is an array of texts.
-func at(w *sqlgen.Writer, doc plan.Expr, p plan.Path) *sqlgen.Writer {
-	if len(p) == 0 {
+// at writes a document's part; the path is an array of texts. An index into anything but an array gives
+// nothing: PostgreSQL would look for a member of that name, or take a scalar for an array of one.
+func at(w *sqlgen.Writer, doc plan.Expr, p plan.Path) *sqlgen.Writer { return part(w, doc, p, " #> ") }
+
+func part(w *sqlgen.Writer, doc plan.Expr, p plan.Path, operator sqlgen.Text) *sqlgen.Writer {
+	if len(p) == 0 && operator == " #> " {
 		return document(w, doc)
 	}
+	guards := 0
+	for i, s := range p {
+		if s.Name != "" {
+			continue
+		}
+		w.SQL([]sqlgen.Text{"(CASE WHEN jsonb_typeof(", " AND jsonb_typeof("}[min(guards, 1)])
+		document(w, doc).SQL(" #> CAST(").Arg(pathArg(p[:i])).SQL(" AS text[])) = 'array'")
+		guards++
+	}
+	if guards > 0 {
+		w.SQL(" THEN ")
+	}
 	w.SQL("(")
-	return document(w, doc).SQL(" #> CAST(").Arg(pathArg(p)).SQL(" AS text[]))")
+	document(w, doc).SQL(operator).SQL("CAST(").Arg(pathArg(p)).SQL(" AS text[]))")
+	if guards > 0 {
+		w.SQL(" END)")
+	}
+	return w
 }
 
 func pathArg(p plan.Path) *plan.Arg {
@@ -369,8 +312,7 @@ func pathArg(p plan.Path) *plan.Arg {
 // Document reads a member as text, or an array's length.
 func (Dialect) Document(w *sqlgen.Writer, x *plan.Document) {
 	if !x.Length {
-		w.SQL("(")
-		document(w, x.Doc).SQL(" #>> CAST(").Arg(pathArg(x.Path)).SQL(" AS text[]))")
+		part(w, x.Doc, x.Path, " #>> ")
 		return
 	}
 	w.SQL("(CASE WHEN jsonb_typeof(")

@@ -3,13 +3,7 @@ package sqlite
 import (
 	"database/sql/driver"
 	"errors"
-	"math"
-	"math/big"
-	"regexp"
-	"strconv"
 	"strings"
-	"sync"
-	"time"
 
 	"modernc.org/sqlite"
 )
@@ -17,287 +11,48 @@ import (
 // failed begins the errors of our own functions, so that Classify knows them.
 const failed = "resq: "
 
+type scalar = func([]driver.Value) (driver.Value, error)
+
 func init() {
-	reg := func(name string, n int32, f func([]driver.Value) (driver.Value, error)) {
+	reg := func(name string, n int32, f scalar) {
 		sqlite.MustRegisterDeterministicScalarFunction(name, n, func(_ *sqlite.FunctionContext, args []driver.Value) (driver.Value, error) { return f(args) })
 	}
-	reg("resq_add", 2, exactly((*big.Int).Add, func(x, y float64) float64 { return x + y }))
-	reg("resq_sub", 2, exactly((*big.Int).Sub, func(x, y float64) float64 { return x - y }))
-	reg("resq_mul", 2, exactly((*big.Int).Mul, func(x, y float64) float64 { return x * y }))
+	reg("resq_add", 2, calculate(quickSum, sum, func(x, y float64) float64 { return x + y }))
+	reg("resq_sub", 2, calculate(quickDifference, difference, func(x, y float64) float64 { return x - y }))
+	reg("resq_mul", 2, calculate(quickProduct, product, func(x, y float64) float64 { return x * y }))
+	reg("resq_mod", 2, remainder)
 	reg("resq_abs", 1, absolute)
 	reg("resq_round", 2, round)
+	reg("resq_fixed", 2, toDecimal)
+	reg("resq_trunc", 2, cut)
+	reg("resq_finite", 1, checked)
+	reg("resq_compare", 2, compare)
 	reg("resq_int", 1, toInt)
 	reg("resq_real", 1, toReal)
+	reg("resq_number", 1, toNumber)
+	reg("resq_lead", 1, toLead)
+	reg("resq_text", 1, numberToText)
+	reg("resq_decimal", 2, decimalToText)
 	reg("resq_moment", 1, toMoment)
+	reg("resq_day", 1, toDay)
 	reg("resq_clock", 1, toClock)
-	reg("resq_reverse", 1, reverse)
-	reg("resq_like", 2, likeCase)
+	reg("resq_shift", 3, shiftMoment)
+	reg("resq_shift_day", 3, shiftDay)
+	reg("resq_last_day", 1, lastDay)
+	reg("resq_span", 3, span)
+	reg("resq_months", 2, monthSpan)
+	reg("resq_epoch", 1, epoch)
+	reg("resq_julian", 1, julian)
+	reg("resq_upper", 1, mapped(strings.ToUpper))
+	reg("resq_lower", 1, mapped(strings.ToLower))
+	reg("resq_reverse", 1, mapped(reverse))
+	reg("resq_like", 2, like(false))
+	reg("resq_ilike", 2, like(true))
 	reg("resq_match", 2, match(false))
 	reg("resq_imatch", 2, match(true))
 	reg("resq_single", 2, single)
-}
-
-// exactly calculates with whole numbers: the result is an integer while it fits and its digits beyond. A
-// column may hold other values than it is declared for; with those it calculates as SQLite itself would.
-func exactly(op func(z, x, y *big.Int) *big.Int, loose func(x, y float64) float64) func([]driver.Value) (driver.Value, error) {
-	return func(args []driver.Value) (driver.Value, error) {
-		if args[0] == nil || args[1] == nil {
-			return nil, nil
-		}
-		x, ok1 := whole(args[0])
-		y, ok2 := whole(args[1])
-		if !ok1 || !ok2 {
-			return loose(float(args[0]), float(args[1])), nil
-		}
-		z := op(new(big.Int), x, y)
-		if z.IsInt64() {
-			return z.Int64(), nil
-		}
-		return z.String(), nil
-	}
-}
-
-func float(v driver.Value) float64 {
-	switch x := v.(type) {
-	case int64:
-		return float64(x)
-	case float64:
-		return x
-	case string:
-		f, _ := strconv.ParseFloat(strings.TrimSpace(x), 64) // what is no number is 0
-		return f
-	}
-	return 0
-}
-
-// absolute is ABS without the error for the one integer that has no positive twin.
-func absolute(args []driver.Value) (driver.Value, error) {
-	switch x := args[0].(type) {
-	case int64:
-		if x == math.MinInt64 {
-			return "9223372036854775808", nil
-		}
-		return max(x, -x), nil
-	case float64:
-		return math.Abs(x), nil
-	case string:
-		return strings.TrimPrefix(x, "-"), nil
-	}
-	return nil, nil
-}
-
-// round rounds half away from zero as the digits read: 72.675 to two digits is 72.68, though the double is
-// a little less.
-func round(args []driver.Value) (driver.Value, error) {
-	n, _ := args[1].(int64)
-	switch x := args[0].(type) {
-	case nil:
-		return nil, nil
-	case int64:
-		return x, nil
-	case float64:
-		if math.IsInf(x, 0) || math.Abs(x) >= 1e15 {
-			return x, nil
-		}
-		r, ok := new(big.Rat).SetString(strconv.FormatFloat(x, 'f', -1, 64))
-		if !ok {
-			return x, nil
-		}
-		f, err := strconv.ParseFloat(r.FloatString(int(n)), 64)
-		return f, err
-	}
-	return args[0], nil
-}
-
-func whole(v driver.Value) (*big.Int, bool) {
-	switch x := v.(type) {
-	case int64:
-		return big.NewInt(x), true
-	case float64:
-		z, acc := big.NewFloat(x).Int(nil)
-		return z, acc == big.Exact
-	case string:
-		return new(big.Int).SetString(strings.TrimSpace(x), 10)
-	}
-	return nil, false
-}
-
-var (
-	intText  = regexp.MustCompile(`^\s*[+-]?[0-9]{1,18}\s*$`)
-	realText = regexp.MustCompile(`^\s*[+-]?[0-9]{1,30}(\.[0-9]{0,30})?\s*$`)
-)
-
-func toInt(args []driver.Value) (driver.Value, error) {
-	switch x := args[0].(type) {
-	case int64:
-		return x, nil
-	case float64:
-		if x > -9.2e18 && x < 9.2e18 {
-			return int64(x), nil
-		}
-	case string:
-		if intText.MatchString(x) {
-			n, _ := strconv.ParseInt(strings.TrimPrefix(strings.TrimSpace(x), "+"), 10, 64)
-			return n, nil
-		}
-		if realText.MatchString(x) {
-			if f, err := strconv.ParseFloat(strings.TrimSpace(x), 64); err == nil && f > -9.2e18 && f < 9.2e18 {
-				return int64(f), nil
-			}
-		}
-	}
-	return nil, nil
-}
-
-func toReal(args []driver.Value) (driver.Value, error) {
-	switch x := args[0].(type) {
-	case int64:
-		return float64(x), nil
-	case float64:
-		return x, nil
-	case string:
-		if realText.MatchString(x) {
-			if f, err := strconv.ParseFloat(strings.TrimSpace(x), 64); err == nil {
-				return f, nil
-			}
-		}
-	}
-	return nil, nil
-}
-
-var moments = []string{"2006-01-02", "2006-01-02 15:04:05.999999999", "2006-01-02T15:04:05.999999999", "2006-01-02 15:04", "2006-01-02T15:04",
-	"2006-01-02T15:04:05.999999999Z07:00", "2006-01-02 15:04:05.999999999Z07:00"}
-
-// toMoment gives a text that is a date or moment as YYYY-MM-DD HH:MM:SS, and NULL for any other.
-func toMoment(args []driver.Value) (driver.Value, error) {
-	s, ok := args[0].(string)
-	if !ok || len(s) < 10 {
-		return nil, nil
-	}
-	for _, form := range moments {
-		if t, err := time.Parse(form, strings.TrimSpace(s)); err == nil {
-			return t.UTC().Format("2006-01-02 15:04:05.999999"), nil
-		}
-	}
-	return nil, nil
-}
-
-func toClock(args []driver.Value) (driver.Value, error) {
-	s, ok := args[0].(string)
-	if !ok {
-		return nil, nil
-	}
-	for _, form := range []string{"15:04:05.999999", "15:04"} {
-		if t, err := time.Parse(form, strings.TrimSpace(s)); err == nil {
-			return t.Format("15:04:05"), nil
-		}
-	}
-	return nil, nil
-}
-
-func reverse(args []driver.Value) (driver.Value, error) {
-	s, ok := args[0].(string)
-	if !ok {
-		return nil, nil
-	}
-	r := []rune(s)
-	for i, j := 0, len(r)-1; i < j; i, j = i+1, j-1 {
-		r[i], r[j] = r[j], r[i]
-	}
-	return string(r), nil
-}
-
-// patterns keeps compiled patterns; it is emptied rather than grown beyond a bound.
-var patterns = struct {
-	sync.Mutex
-	m map[string]*regexp.Regexp
-}{m: map[string]*regexp.Regexp{}}
-
-func compiled(p string) (*regexp.Regexp, error) {
-	patterns.Lock()
-	defer patterns.Unlock()
-	if re := patterns.m[p]; re != nil {
-		return re, nil
-	}
-	re, err := regexp.Compile(p)
-	if err != nil {
-		return nil, errors.New(failed + "a pattern that cannot be read")
-	}
-	if len(patterns.m) >= 256 {
-		clear(patterns.m)
-	}
-	patterns.m[p] = re
-	return re, nil
-}
-
-func text(v driver.Value) (string, bool) {
-	switch x := v.(type) {
-	case string:
-		return x, true
-	case []byte:
-		return string(x), true
-	case int64:
-		return strconv.FormatInt(x, 10), true
-	case float64:
-		return strconv.FormatFloat(x, 'g', -1, 64), true
-	}
-	return "", false
-}
-
-func match(fold bool) func([]driver.Value) (driver.Value, error) {
-	return func(args []driver.Value) (driver.Value, error) {
-		p, ok1 := text(args[0])
-		s, ok2 := text(args[1])
-		if !ok1 || !ok2 {
-			return nil, nil
-		}
-		if fold {
-			p = "(?i)" + p
-		}
-		re, err := compiled(p)
-		if err != nil {
-			return nil, err
-		}
-		if re.MatchString(s) {
-			return int64(1), nil
-		}
-		return int64(0), nil
-	}
-}
-
-// likeCase is LIKE with respect to case and the escape character !.
-func likeCase(args []driver.Value) (driver.Value, error) {
-	s, ok1 := text(args[0])
-	p, ok2 := text(args[1])
-	if !ok1 || !ok2 {
-		return nil, nil
-	}
-	var b strings.Builder
-	b.WriteString("(?s)^")
-	esc := false
-	for _, r := range p {
-		switch {
-		case !esc && r == '!':
-			esc = true
-			continue
-		case !esc && r == '%':
-			b.WriteString(".*")
-		case !esc && r == '_':
-			b.WriteString(".")
-		default:
-			b.WriteString(regexp.QuoteMeta(string(r)))
-		}
-		esc = false
-	}
-	b.WriteString("$")
-	re, err := compiled(b.String())
-	if err != nil {
-		return nil, err
-	}
-	if re.MatchString(s) {
-		return int64(1), nil
-	}
-	return int64(0), nil
+	sqlite.MustRegisterFunction("resq_sum", &sqlite.FunctionImpl{NArgs: 1, Deterministic: true, MakeAggregate: newTotal})
+	sqlite.MustRegisterFunction("resq_concat", &sqlite.FunctionImpl{NArgs: 3, Deterministic: true, MakeAggregate: newGathering})
 }
 
 // single gives the value of a query that may hold one row at most.
@@ -307,3 +62,4 @@ func single(args []driver.Value) (driver.Value, error) {
 	}
 	return args[1], nil
 }
+

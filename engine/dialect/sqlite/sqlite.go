@@ -3,7 +3,9 @@ package sqlite
 
 import (
 	"math"
-	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"resq/engine/plan"
 	"resq/engine/sqlgen"
@@ -38,19 +40,11 @@ func (Dialect) Placeholder(w *sqlgen.Writer, a *plan.Arg) {
 		}
 	case string:
 		if a.T.Kind == schema.Decimal {
-			v = number(x)
+			v, _ = number(x)
 		}
 	}
 	w.Bind(a, v, false)
 	w.SQL("?")
-}
-
-func number(s string) any {
-	if n, err := strconv.ParseInt(s, 10, 64); err == nil {
-		return n
-	}
-	f, _ := strconv.ParseFloat(s, 64)
-	return f
 }
 
 // Output writes a column so that the driver hands over what is stored: for a declared DATE it would guess a
@@ -84,7 +78,7 @@ func midnight(l, r plan.Expr) (short, long *plan.Arg, ok bool) {
 func (d Dialect) Compare(w *sqlgen.Writer, x *plan.Compare) {
 	short, long, ok := midnight(x.L, x.R)
 	if !ok {
-		d.ANSI.Compare(w, x)
+		d.compare(w, x)
 		return
 	}
 	switch x.Op {
@@ -97,120 +91,178 @@ func (d Dialect) Compare(w *sqlgen.Writer, x *plan.Compare) {
 	}
 }
 
+func (d Dialect) compare(w *sqlgen.Writer, x *plan.Compare) {
+	if (wide(x.L) || wide(x.R)) && x.Op != query.Eq && x.Op != query.Ne {
+		w.SQL("(resq_compare(").Expr(x.L).SQL(", ").Expr(x.R).SQL(")").SQL(sqlgen.Operator(x.Op)).SQL("0)")
+		return
+	}
+	d.ANSI.Compare(w, &plan.Compare{Op: x.Op, L: beside(x.L, x.R), R: beside(x.R, x.L)})
+}
+
+// wide says whether a whole number may have left 64 bits: it is a text then.
+func wide(e plan.Expr) bool {
+	switch x := e.(type) {
+	case *plan.Arith:
+		return x.T.Kind == schema.Integer && x.Op != "%"
+	case *plan.Call:
+		return x.T.Kind == schema.Integer && x.Fn.Name == "SUM"
+	}
+	return false
+}
+
+// beside makes a date comparable with a moment: both are texts. A literal is right as it is.
+func beside(e, other plan.Expr) plan.Expr {
+	_, literal := e.(*plan.Arg)
+	_, against := other.(*plan.Arg)
+	if e.Type().Kind == schema.Date && other.Type().Kind == schema.DateTime && !literal && !against {
+		return &plan.Convert{X: e, T: other.Type()}
+	}
+	return e
+}
+
 // In lists both texts of a day's beginning.
 func (d Dialect) In(w *sqlgen.Writer, x *plan.List) {
 	n := &plan.List{X: x.X, Not: x.Not}
 	for _, v := range x.Xs {
+		n.X = beside(n.X, v)
+	}
+	for _, v := range x.Xs {
 		if short, long, ok := midnight(x.X, v); ok {
 			n.Xs = append(n.Xs, short, long)
 		} else {
-			n.Xs = append(n.Xs, v)
+			n.Xs = append(n.Xs, beside(v, n.X))
 		}
 	}
 	d.ANSI.In(w, n)
 }
 
-// Arith calculates with integers exactly: SQLite by itself turns an overflow into a double.
-func (Dialect) Arith(w *sqlgen.Writer, x *plan.Arith) {
+// Arith calculates with whole numbers and decimals exactly: SQLite by itself turns an overflow into a double,
+// and decimals are doubles to it. What leaves the doubles is an error, as on the other databases.
+func (d Dialect) Arith(w *sqlgen.Writer, x *plan.Arith) {
 	if x.L == nil {
-		w.SQL("(-").Expr(x.R).SQL(")")
+		if x.T.Kind == schema.Number {
+			w.SQL("(-").Expr(x.R).SQL(")")
+			return
+		}
+		w.SQL("resq_sub(0, ").Expr(x.R).SQL(")")
 		return
 	}
-	integers := x.L.Type().Kind == schema.Integer && x.R.Type().Kind == schema.Integer
 	switch x.Op {
 	case "/":
-		w.SQL("(").Expr(x.L).SQL(" * 1.0 / NULLIF(").Expr(x.R).SQL(", 0))")
+		w.SQL("resq_finite(").Expr(x.L).SQL(" * 1.0 / NULLIF(").Expr(x.R).SQL(", 0))")
 	case "%":
-		if integers {
+		if x.T.Kind == schema.Integer && !wide(x.L) && !wide(x.R) {
 			w.SQL("(").Expr(x.L).SQL(" % NULLIF(").Expr(x.R).SQL(", 0))")
 			return
 		}
-		w.SQL("MOD(").Expr(x.L).SQL(", NULLIF(").Expr(x.R).SQL(", 0))")
+		w.SQL("resq_mod(").Expr(x.L).SQL(", ").Expr(x.R).SQL(")")
 	case "||":
 		w.SQL("(").Expr(x.L).SQL(" || ").Expr(x.R).SQL(")")
 	default:
-		if integers {
-			w.SQL(exact[x.Op]).Expr(x.L).SQL(", ").Expr(x.R).SQL(")")
+		if x.T.Kind == schema.Number {
+			w.SQL("resq_finite(").Expr(x.L).SQL(infix[x.Op]).Expr(x.R).SQL(")")
 			return
 		}
-		w.SQL("(").Expr(x.L).SQL(infix[x.Op]).Expr(x.R).SQL(")")
+		w.SQL(precise[x.Op]).Expr(x.L).SQL(", ").Expr(x.R).SQL(")")
 	}
 }
 
 var (
-	exact = map[string]sqlgen.Text{"+": "resq_add(", "-": "resq_sub(", "*": "resq_mul("}
-	infix = map[string]sqlgen.Text{"+": " + ", "-": " - ", "*": " * "}
+	precise = map[string]sqlgen.Text{"+": "resq_add(", "-": "resq_sub(", "*": "resq_mul("}
+	infix   = map[string]sqlgen.Text{"+": " + ", "-": " - ", "*": " * "}
 )
 
 // Convert changes a value's type.
 func (Dialect) Convert(w *sqlgen.Writer, x *plan.Convert) {
-	from := x.X.Type().Kind
+	t := x.X.Type()
+	texts := t.Kind.Textual() || t.Kind == schema.Any || t.Kind == schema.JSON
+	call := func(head, tail sqlgen.Text) { w.SQL(head).Expr(x.X).SQL(tail) }
 	switch {
 	case x.How == plan.Key:
-		w.Expr(x.X) // SQLite compares by affinity
+		call("resq_number(", ")")
 		return
 	case x.How == plan.Lead:
-		w.SQL("CAST(").Expr(x.X).SQL(" AS NUMERIC)")
+		call("resq_lead(", ")")
 		return
 	}
 	switch x.T.Kind {
 	case schema.Integer:
-		call(w, x.X, from.Textual() || from == schema.Any || from == schema.JSON, "resq_int(", "CAST(", " AS INTEGER)")
+		if t.Kind == schema.Bool || t.Kind == schema.Integer {
+			w.Expr(x.X)
+			return
+		}
+		call("resq_int(", ")")
 	case schema.Number:
-		call(w, x.X, from.Textual() || from == schema.Any || from == schema.JSON, "resq_real(", "CAST(", " AS REAL)")
+		if texts {
+			call("resq_real(", ")")
+			return
+		}
+		call("CAST(", " AS REAL)")
 	case schema.Decimal:
-		w.SQL("ROUND(")
-		call(w, x.X, from.Textual() || from == schema.JSON, "resq_real(", "CAST(", " AS REAL)")
-		w.SQL(", ").Int(int64(x.T.Scale)).SQL(")")
+		if t.Kind == schema.Integer || t.Kind == schema.Bool {
+			w.Expr(x.X)
+			return
+		}
+		w.SQL("resq_fixed(").Expr(x.X).SQL(", ").Int(int64(x.T.Scale)).SQL(")")
 	case schema.Bool:
-		if from.Textual() {
+		if texts {
 			w.SQL("(CASE LOWER(").Expr(x.X).SQL(") WHEN 'true' THEN 1 WHEN '1' THEN 1 WHEN 'false' THEN 0 WHEN '0' THEN 0 END)")
 			return
 		}
-		w.SQL("(").Expr(x.X).SQL(" <> 0)")
+		call("(", " <> 0)")
 	case schema.Date:
-		call(w, x.X, from.Textual(), "date(resq_moment(", "date(", ")")
-		if from.Textual() {
-			w.SQL(")")
+		if texts {
+			call("resq_day(", ")")
+			return
 		}
+		call("date(", ")")
 	case schema.DateTime:
-		call(w, x.X, from.Textual(), "resq_moment(", "(", ")")
+		switch {
+		case texts:
+			call("resq_moment(", ")")
+		case t.Kind == schema.Date:
+			call("strftime('%Y-%m-%d 00:00:00', ", ")")
+		default:
+			w.Expr(x.X)
+		}
 	case schema.Time:
-		call(w, x.X, from.Textual(), "time(resq_clock(", "time(", ")")
-		if from.Textual() {
-			w.SQL(")")
+		if texts {
+			call("resq_clock(", ")")
+			return
 		}
+		call("time(", ")")
 	default:
-		if from == schema.Bool {
-			w.SQL("(CASE WHEN ").Expr(x.X).SQL(" THEN 'true' WHEN NOT ").Expr(x.X).SQL(" THEN 'false' END)")
-			return
-		}
-		if t := x.X.Type(); t.Kind == schema.Decimal && t.Scale > 0 {
-			// Decimals are doubles here; the others keep their scale as text.
-			w.SQL("FORMAT('%.").Int(int64(t.Scale)).SQL("f', ").Expr(x.X).SQL(")")
-			return
-		}
-		w.SQL("CAST(").Expr(x.X).SQL(" AS TEXT)")
+		toText(w, x.X)
 	}
 }
 
-// call writes strict( x ) for a text and lax( x tail for anything else.
-func call(w *sqlgen.Writer, x plan.Expr, textual bool, strict, lax, tail sqlgen.Text) {
-	if textual {
-		w.SQL(strict).Expr(x).SQL(")")
-		return
+// toText writes a value as text. Booleans are 0 and 1 here, decimals doubles.
+func toText(w *sqlgen.Writer, x plan.Expr) {
+	switch t := x.Type(); {
+	case t.Kind == schema.Bool:
+		w.SQL("(CASE WHEN ").Expr(x).SQL(" THEN 'true' WHEN NOT ").Expr(x).SQL(" THEN 'false' END)")
+	case t.Kind == schema.Decimal && t.Scale > 0:
+		w.SQL("resq_decimal(").Expr(x).SQL(", ").Int(int64(t.Scale)).SQL(")")
+	case t.Kind == schema.Decimal || t.Kind == schema.Number:
+		w.SQL("resq_text(").Expr(x).SQL(")")
+	default:
+		w.SQL("CAST(").Expr(x).SQL(" AS TEXT)")
 	}
-	w.SQL(lax).Expr(x).SQL(tail)
 }
 
-// Like folds ASCII only, as SQLite's LIKE does.
+// Like folds the letters of ASCII as SQLite's LIKE does; where the pattern has others, ours folds those too.
 func (Dialect) Like(w *sqlgen.Writer, x *plan.Like) {
-	if x.Case {
+	if x.Case || !ascii(x.Pattern) {
 		w.SQL("(")
 		if x.Not {
 			w.SQL("NOT ")
 		}
-		w.SQL("resq_like(").Expr(x.X).SQL(", ").Expr(x.Pattern).SQL("))")
+		if x.Case {
+			w.SQL("resq_like(")
+		} else {
+			w.SQL("resq_ilike(")
+		}
+		w.Expr(x.X).SQL(", ").Expr(x.Pattern).SQL("))")
 		return
 	}
 	w.SQL("(").Expr(x.X)
@@ -218,6 +270,16 @@ func (Dialect) Like(w *sqlgen.Writer, x *plan.Like) {
 		w.SQL(" NOT")
 	}
 	w.SQL(" LIKE ").Expr(x.Pattern).SQL(" ESCAPE '!')")
+}
+
+// ascii says whether a pattern is known and holds no letter beyond ASCII that has two cases.
+func ascii(pattern plan.Expr) bool {
+	a, ok := pattern.(*plan.Arg)
+	if !ok {
+		return false
+	}
+	s, _ := a.Value.(string)
+	return strings.IndexFunc(s, func(r rune) bool { return r >= utf8.RuneSelf && unicode.SimpleFold(r) != r }) < 0
 }
 
 // Match uses Go's RE2.
@@ -237,19 +299,20 @@ func (Dialect) Match(w *sqlgen.Writer, x *plan.Match) {
 // Average divides as doubles.
 func (Dialect) Average(w *sqlgen.Writer, x *plan.Call) {
 	arg := func() { w.Expr(x.Args[0]) }
-	w.SQL("(").Aggregate("SUM", x, arg).SQL(" * 1.0 / ").Aggregate("COUNT", x, arg).SQL(")")
+	w.SQL("(").Aggregate("resq_sum", x, arg).SQL(" * 1.0 / ").Aggregate("COUNT", x, arg).SQL(")")
 }
 
-// Concat orders inside the aggregate. With DISTINCT SQLite takes no separator, so commas inside the values
-// are put out of the way while the values are joined with one.
+// Concat orders inside the aggregate. With DISTINCT SQLite takes no separator, so an aggregate of ours does
+// it.
 func (Dialect) Concat(w *sqlgen.Writer, x *plan.Call) {
 	w.SQL("SUBSTR(")
 	if x.Distinct {
-		w.SQL("REPLACE(REPLACE(GROUP_CONCAT(DISTINCT REPLACE(").Expr(x.Args[0]).SQL(", ',', CHAR(31)) ORDER BY REPLACE(").Expr(x.Args[0]).SQL(", ',', CHAR(31))")
+		w.SQL("resq_concat(").Expr(x.Args[0]).SQL(", ").Expr(x.Args[1])
 		if x.OrderBy[0].Desc {
-			w.SQL(" DESC")
+			w.SQL(", 1)")
+		} else {
+			w.SQL(", 0)")
 		}
-		w.SQL("), ',', ").Expr(x.Args[1]).SQL("), CHAR(31), ',')")
 	} else {
 		w.SQL("GROUP_CONCAT(").Expr(x.Args[0]).SQL(", ").Expr(x.Args[1]).SQL(" ORDER BY ").Orders(x.OrderBy).SQL(")")
 	}
@@ -275,10 +338,12 @@ func (Dialect) Document(w *sqlgen.Writer, x *plan.Document) {
 		valid(w, x.Doc).SQL(", ").Arg(sqlgen.JSONPath(x.Path)).SQL(")")
 		return
 	}
+	// A number keeps its digits as they are written in the document: -> gives the part as JSON.
 	path := sqlgen.JSONPath(x.Path)
 	w.SQL("(CASE json_type(")
-	valid(w, x.Doc).SQL(", ").Arg(path).SQL(") WHEN 'true' THEN 'true' WHEN 'false' THEN 'false' ELSE CAST(json_extract(")
-	valid(w, x.Doc).SQL(", ").Arg(path).SQL(") AS TEXT) END)")
+	valid(w, x.Doc).SQL(", ").Arg(path).SQL(") WHEN 'true' THEN 'true' WHEN 'false' THEN 'false' WHEN 'text' THEN json_extract(")
+	valid(w, x.Doc).SQL(", ").Arg(path).SQL(") WHEN 'null' THEN NULL ELSE (")
+	valid(w, x.Doc).SQL(") -> ").Arg(path).SQL(" END)")
 }
 
 // Contains looks among the elements of the array.

@@ -1,0 +1,239 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"os/signal"
+	"runtime"
+	"slices"
+	"sync/atomic"
+	"syscall"
+	"time"
+
+	"github.com/fsnotify/fsnotify"
+
+	"resq/access"
+	"resq/schema"
+	"resq/schema/problem"
+	"resq/server"
+)
+
+const (
+	// quietTime is how long files must be left alone before they are read: editors and copies write in pieces,
+	// and the first half of a YAML file is often a YAML file.
+	quietTime = 300 * time.Millisecond
+	// settleTime is what an event of a file that changed during a load may take to arrive.
+	settleTime = 20 * time.Millisecond
+)
+
+// A reloader keeps what is served up to date with its files: catalog files that change are noticed, and SIGHUP
+// reads the configuration as well. What is loaded is served as a whole or not at all.
+type reloader struct {
+	from   *source
+	opened *opened // what is served; only run changes it
+	server *server.Server
+	keys   *atomic.Pointer[access.Keys] // nil when the server asks for none
+	log    *slog.Logger
+	watch  bool
+	hangUp func() // ends the program when its terminal has gone
+	quiet  time.Duration
+	failed bool // the last load was bad
+	unread bool // the configuration was; files of the catalog that are good again do not mend it
+
+	signals  chan os.Signal
+	watcher  *watcher
+	terminal bool // the program belongs to a terminal, and ends with it
+}
+
+// newReloader begins to take signals, so that none that comes early ends the program.
+func newReloader(from *source, watch bool, log *slog.Logger, hangUp func()) *reloader {
+	r := &reloader{from: from, log: log, watch: watch, hangUp: hangUp, quiet: quietTime, signals: make(chan os.Signal, 4)}
+	r.terminal = !signal.Ignored(syscall.SIGHUP) && hasTerminal() // whoever ignores it wants to stay: nohup
+	signal.Notify(r.signals, append(statusSignals, syscall.SIGHUP)...)
+	return r
+}
+
+// close gives the signals their ordinary meaning again.
+func (r *reloader) close() { signal.Stop(r.signals) }
+
+// run reloads until ctx ends.
+func (r *reloader) run(ctx context.Context) {
+	r.startWatching()
+	var events chan fsnotify.Event
+	var faults chan error
+	if r.watcher != nil {
+		defer r.watcher.fs.Close()
+		events, faults = r.watcher.fs.Events, r.watcher.fs.Errors
+	}
+	quiet := time.NewTimer(time.Hour)
+	quiet.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case s := <-r.signals:
+			if s != syscall.SIGHUP {
+				r.status()
+			} else if r.terminal && !hasTerminal() {
+				r.log.Info("the terminal has gone")
+				r.hangUp()
+			} else {
+				r.reload(ctx, true)
+			}
+		case e := <-events:
+			if r.watcher.concerns(e) {
+				quiet.Reset(r.quiet)
+			}
+		case <-faults: // events were lost, so anything may have changed
+			quiet.Reset(r.quiet)
+		case <-quiet.C:
+			if again := r.reload(ctx, false); again {
+				quiet.Reset(r.quiet)
+			}
+		}
+	}
+}
+
+func (r *reloader) startWatching() {
+	paths := r.opened.config.Catalog
+	if !r.watch || len(paths) == 0 {
+		return
+	}
+	w, err := newWatcher(paths)
+	if err != nil {
+		r.log.Warn("the catalog files are not watched; send SIGHUP after a change", "error", err)
+		return
+	}
+	r.watcher = w
+}
+
+// reload loads everything anew and, when it is good, serves it. With all it reads the configuration as well, and
+// takes over even what looks the same. It gives true when files changed while they were read: then nothing was
+// done, and it is to be called again.
+func (r *reloader) reload(ctx context.Context, all bool) (again bool) {
+	start := time.Now()
+	next := *r.opened
+	if all {
+		err := r.configure(&next)
+		r.unread = err != nil
+		if err != nil {
+			r.fail(err)
+			return false
+		}
+	}
+	r.follow(next.config.Catalog) // before the load, so that no file is created unseen in between
+	cat, err := next.load(ctx, io.Discard)
+	if ctx.Err() != nil || !all && r.disturbed() {
+		return true
+	}
+	if err == nil && !all && alike(cat, r.opened.engine.Catalog()) {
+		if r.failed && !r.unread {
+			r.well("the catalog is as it was before the bad one")
+		}
+		return false
+	}
+	if err == nil {
+		next.engine, err = r.opened.engine.Renew(cat)
+	}
+	if err != nil {
+		r.fail(err)
+		return false
+	}
+	old := r.opened.engine
+	*r.opened = next
+	if r.keys != nil {
+		r.keys.Store(&next.config.Keys)
+	}
+	r.server.Swap(next.engine)
+	old.Retire()
+	r.well("catalog reloaded", "sha256", cat.Hash, "resources", len(cat.Resources), "ms", time.Since(start).Milliseconds())
+	return false
+}
+
+// configure reads the configuration for what can change while the server runs: catalogs, and principals with
+// their keys.
+func (r *reloader) configure(next *opened) error {
+	c, err := r.from.settings()
+	if err != nil {
+		return err
+	}
+	if (c.Keys.Len() > 0) != (r.keys != nil) {
+		return errors.New("the first key and the last one take a restart: without keys the server asks nobody for one")
+	}
+	config := *next.config
+	config.Catalog, config.Packs, config.Principals, config.Keys = c.Catalog, c.Packs, c.Principals, c.Keys
+	next.config = &config
+	next.choosePacks()
+	return nil
+}
+
+func (r *reloader) follow(paths []string) {
+	if r.watcher == nil {
+		return
+	}
+	if err := r.watcher.follow(paths); err != nil {
+		r.log.Warn("not every directory of the catalog is watched; send SIGHUP after a change", "error", err)
+	}
+}
+
+// disturbed says whether catalog files changed in the last moments.
+func (r *reloader) disturbed() bool {
+	settle := time.NewTimer(settleTime)
+	defer settle.Stop()
+	hit := false
+	for {
+		select {
+		case e := <-r.watcher.fs.Events:
+			hit = hit || r.watcher.concerns(e)
+		case <-settle.C:
+			return hit
+		}
+	}
+}
+
+// alike says whether two loads came to the same. The DSNs are no part of the files' sum.
+func alike(a, b *schema.Catalog) bool {
+	return a.Hash == b.Hash && slices.EqualFunc(a.Connections, b.Connections, func(x, y *schema.Connection) bool {
+		return x.Name == y.Name && x.DSN == y.DSN
+	})
+}
+
+// fail leaves one line in the log and says on /readyz that something is not as it should be.
+func (r *reloader) fail(err error) {
+	r.failed = true
+	first, n := &problem.Problem{Message: oneLine(err)}, 1
+	var l problem.List
+	if errors.As(err, &l) && len(l) > 0 {
+		first, n = l[0], len(l)
+	}
+	attrs := []any{"problem", first.Message, "problems", n}
+	if first.At != "" {
+		attrs = append([]any{"at", first.At}, attrs...)
+	}
+	if first.Hint != "" {
+		attrs = append(attrs, "hint", first.Hint)
+	}
+	r.log.Error("not reloaded; what was loaded before is still served", attrs...)
+	r.server.Degrade(fmt.Sprintf("the last reload failed (problems: %d); what was loaded before is served", n))
+}
+
+func (r *reloader) well(what string, attrs ...any) {
+	r.log.Info(what, attrs...)
+	if !r.unread {
+		r.failed = false
+		r.server.Degrade("")
+	}
+}
+
+// status leaves one line about the process in the log, for whoever looks after it.
+func (r *reloader) status() {
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	cat := r.opened.engine.Catalog()
+	r.log.Info("status", "goroutines", runtime.NumGoroutine(), "heap_bytes", m.HeapAlloc, "sys_bytes", m.Sys,
+		"catalog", cat.Hash, "resources", len(cat.Resources), "degraded", r.failed)
+}

@@ -1,0 +1,635 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"resq/server"
+	"resq/testdb"
+)
+
+// A served is a server in this process, with its reload loop.
+type served struct {
+	t   *testing.T
+	url string // of the server, without a path
+	log *lines
+	*reloader
+	client *http.Client
+}
+
+// lines collects a log.
+type lines struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (l *lines) Write(b []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.Write(b)
+}
+
+func (l *lines) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.String()
+}
+
+// with gives the lines that hold a text.
+func (l *lines) with(text string) (found []string) {
+	for _, line := range strings.Split(l.String(), "\n") {
+		if strings.Contains(line, text) {
+			found = append(found, line)
+		}
+	}
+	return found
+}
+
+// servingOn starts a server on a catalog.
+func servingOn(t *testing.T, from *source, watch bool, quiet time.Duration) *served {
+	t.Helper()
+	s := &served{t: t, log: &lines{}, client: &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 64}}}
+	log, err := newLog(s.log, logJSON)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(context.Background())
+	s.reloader = newReloader(from, watch, log, stop)
+	s.quiet = quiet
+	if s.opened, err = from.open(ctx, log, io.Discard); err != nil {
+		t.Fatal(err)
+	}
+	opts := server.Options{Local: s.opened.local, Log: log}
+	if s.server, err = server.New(s.opened.engine, opts); err != nil {
+		t.Fatal(err)
+	}
+	l, err := s.server.Listen("127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.url = "http://" + l.Addr().String()
+	var all sync.WaitGroup
+	all.Go(func() {
+		if err := s.server.Serve(ctx, l); err != nil {
+			t.Error(err)
+		}
+	})
+	all.Go(func() { s.run(ctx) })
+	t.Cleanup(func() {
+		s.client.CloseIdleConnections()
+		stop()
+		all.Wait()
+		s.close()
+		if err := s.opened.engine.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return s
+}
+
+// ask makes one call and gives its first text.
+func (s *served) ask(ctx context.Context, tool, args string) (string, error) {
+	body := fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"%s","arguments":%s}}`, tool, args)
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, s.url+server.Path, strings.NewReader(body))
+	if err != nil {
+		return "", err
+	}
+	req.Header.Set("Content-Type", "application/json")
+	resp, err := s.client.Do(req)
+	if err != nil {
+		return "", err
+	}
+	defer resp.Body.Close()
+	var a struct {
+		Result struct{ Content []struct{ Text string } }
+	}
+	if err := json.NewDecoder(resp.Body).Decode(&a); err != nil {
+		return "", err
+	}
+	if len(a.Result.Content) == 0 {
+		return "", fmt.Errorf("no text in the answer")
+	}
+	return a.Result.Content[0].Text, nil
+}
+
+func (s *served) ready() string {
+	s.t.Helper()
+	resp, err := s.client.Get(s.url + "/readyz")
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	b, _ := io.ReadAll(resp.Body)
+	return fmt.Sprintf("%d %s", resp.StatusCode, b)
+}
+
+// eventually waits for something that another goroutine does.
+func eventually(t *testing.T, what string, done func() bool) {
+	t.Helper()
+	for end := time.Now().Add(15 * time.Second); !done(); time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("still not: %s", what)
+		}
+	}
+}
+
+// replace writes a file as editors do: beside it, and then in its place.
+func replace(t *testing.T, path, text string) {
+	t.Helper()
+	temp := filepath.Join(filepath.Dir(path), ".new")
+	if err := os.WriteFile(temp, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Rename(temp, path); err != nil {
+		t.Fatal(err)
+	}
+}
+
+const itemScript = "CREATE TABLE item (id INTEGER NOT NULL PRIMARY KEY, name VARCHAR(20) NOT NULL); INSERT INTO item VALUES (1,'one'),(2,'two'),(3,'three'),(4,'four')"
+
+// itemCatalog shows the items from one id to another.
+func itemCatalog(e testdb.Engine, dsn string, pool, from, to int) string {
+	return fmt.Sprintf(`version: 1
+connections: {main: {driver: %s, dsn: %q, pool: %d, timeout: 30s}}
+resources:
+  - code: Item
+    table: item
+    key: id
+    fields: {id: {type: integer}, name: {type: string}}
+    rows:
+      type: and
+      exprs:
+        - {field: id, operator: ">=", token: "%d"}
+        - {field: id, operator: "<=", token: "%d"}
+`, e.Name, dsn, pool, from, to)
+}
+
+const (
+	askItems  = `{"resource":"Item","fields":[{"code":"id"}]}`
+	itemsLow  = "{\"resource\":\"Item\",\"columns\":[\"id\"],\"rows\":[\n[1],\n[2]\n],\"hasMore\":false}"
+	itemsHigh = "{\"resource\":\"Item\",\"columns\":[\"id\"],\"rows\":[\n[3],\n[4]\n],\"hasMore\":false}"
+)
+
+var sqliteEngine = testdb.Engine{Name: testdb.SQLite}
+
+// items serves a catalog of one file in a directory.
+func items(t *testing.T, quiet time.Duration) (s *served, dsn, path string) {
+	t.Helper()
+	dsn = testdb.Create(t, sqliteEngine, itemScript)
+	dir := t.TempDir()
+	path = write(t, dir, "item.yaml", itemCatalog(sqliteEngine, dsn, 4, 1, 2))
+	return servingOn(t, &source{catalogs: []string{dir}}, true, quiet), dsn, path
+}
+
+func (s *served) expect(want string) {
+	s.t.Helper()
+	got, err := s.ask(context.Background(), "res-query", askItems)
+	if err != nil || got != want {
+		s.t.Errorf("%v\n%s\nwant %s", err, got, want)
+	}
+}
+
+func (s *served) until(want string) {
+	s.t.Helper()
+	eventually(s.t, want, func() bool {
+		got, err := s.ask(context.Background(), "res-query", askItems)
+		return err == nil && got == want
+	})
+}
+
+// A broken file leaves the old catalog in place, one line in the log with the place, and a word on /readyz;
+// the next good one ends that (security.md R1, promise A2).
+func TestReloadRubbish(t *testing.T) {
+	s, dsn, path := items(t, 50*time.Millisecond)
+	s.expect(itemsLow)
+	for i, c := range []struct{ text, at, problems string }{
+		{"{{{ rubbish \x00", "item.yaml:1:", `"problems":1`},
+		{strings.Replace(itemCatalog(sqliteEngine, dsn, 4, 3, 4), "code: Item\n    table", "cod: Item\n    tabel", 1), "item.yaml:4:5", `"problems":`},
+		{strings.Replace(itemCatalog(sqliteEngine, dsn, 4, 3, 4), "field: id,", "field: nosuch,", 1), "item.yaml:11:", `"problems":1`},
+		{strings.Replace(itemCatalog(sqliteEngine, dsn, 4, 3, 4), "sqlite:", "oracle:", 1), "item.yaml:2:", `"problems":`},
+	} {
+		replace(t, path, c.text)
+		eventually(t, "a line about a bad file", func() bool { return len(s.log.with("not reloaded")) == i+1 })
+		line := s.log.with("not reloaded")[i]
+		if !strings.Contains(line, c.at) || !strings.Contains(line, c.problems) || !strings.Contains(line, `"level":"ERROR"`) {
+			t.Errorf("%d: %s", i, line)
+		}
+		s.expect(itemsLow)
+		if got := s.ready(); !strings.HasPrefix(got, "200") || !strings.Contains(got, "degraded") || strings.Contains(got, "item.yaml") {
+			t.Errorf("/readyz: %s", got)
+		}
+	}
+	replace(t, path, itemCatalog(sqliteEngine, dsn, 4, 1, 2)) // as it was
+	eventually(t, "well again", func() bool { return s.ready() == "200 ok\n" })
+	replace(t, path, "rubbish")
+	eventually(t, "degraded", func() bool { return strings.Contains(s.ready(), "degraded") })
+	replace(t, path, itemCatalog(sqliteEngine, dsn, 4, 3, 4))
+	s.until(itemsHigh)
+	eventually(t, "well again", func() bool { return s.ready() == "200 ok\n" })
+	if n := len(s.log.with("catalog reloaded")); n != 1 {
+		t.Errorf("%d reloads", n)
+	}
+}
+
+// A file that is written in pieces is never served by halves, though every piece of this one that ends with a
+// line is a catalog of its own (security.md R2).
+func TestReloadHalfWritten(t *testing.T) {
+	s, dsn, path := items(t, quietTime)
+	text := itemCatalog(sqliteEngine, dsn, 4, 3, 4)
+	for i := range 8 {
+		text += fmt.Sprintf("  - {code: More%d, table: item, key: id, fields: {id: {type: integer}}}\n", i)
+	}
+	rows := strings.SplitAfter(text, "\n")
+	var wrong atomic.Int64
+	ctx, stop := context.WithCancel(t.Context())
+	var asking sync.WaitGroup
+	asking.Go(func() {
+		for ctx.Err() == nil {
+			more := 0
+			got, err := s.ask(context.Background(), "res-schema", `{"detail":"names"}`)
+			for i := range 8 {
+				if strings.Contains(got, fmt.Sprintf("More%d", i)) {
+					more++
+				}
+			}
+			if err != nil || more != 0 && more != 8 {
+				wrong.Add(1)
+				t.Errorf("%d of 8 resources: %v\n%s", more, err, got)
+				return
+			}
+		}
+	})
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_TRUNC, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range 10 {
+		if _, err := f.WriteString(strings.Join(rows[i*len(rows)/10:(i+1)*len(rows)/10], "")); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(100 * time.Millisecond)
+	}
+	f.Close()
+	s.until(itemsHigh)
+	stop()
+	asking.Wait()
+	if bad := s.log.with("not reloaded"); len(bad) > 0 || len(s.log.with("catalog reloaded")) != 1 {
+		t.Errorf("%s", s.log)
+	}
+}
+
+// A resource that goes while it is read is read to the end; afterwards it is not there (security.md R3).
+func TestReloadRemovesWhatRuns(t *testing.T) {
+	s, dsn, path := items(t, 50*time.Millisecond)
+	testdb.Exec(t, sqliteEngine, dsn, "CREATE VIEW slow AS WITH RECURSIVE c(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM c WHERE n < 2000000) SELECT 1 AS id, count(*) AS n FROM c")
+	replace(t, path, itemCatalog(sqliteEngine, dsn, 4, 1, 2)+"  - {code: Slow, table: slow, key: id, fields: {id: {type: integer}, n: {type: integer}}}\n")
+	eventually(t, "the slow resource", func() bool {
+		got, err := s.ask(context.Background(), "res-schema", `{"detail":"names"}`)
+		return err == nil && strings.Contains(got, "Slow")
+	})
+	done := make(chan string, 1)
+	began := time.Now()
+	go func() {
+		got, err := s.ask(context.Background(), "res-query", `{"resource":"Slow","fields":[{"code":"n"}]}`)
+		done <- fmt.Sprint(got, err)
+	}()
+	time.Sleep(100 * time.Millisecond)
+	replace(t, path, itemCatalog(sqliteEngine, dsn, 4, 3, 4))
+	s.until(itemsHigh) // others see the new one at once
+	select {
+	case got := <-done:
+		t.Fatalf("the slow call ended after %v, before the reload: %s", time.Since(began), got)
+	default:
+	}
+	if got := <-done; !strings.Contains(got, "[2000000]") {
+		t.Errorf("the call that ran: %s", got)
+	}
+	got, err := s.ask(context.Background(), "res-query", `{"resource":"Slow","fields":[{"code":"n"}]}`)
+	if err != nil || !strings.Contains(got, "UNKNOWN_RESOURCE") {
+		t.Errorf("%v %s", err, got)
+	}
+}
+
+// openFiles is how many files this process has open, or 0 where that cannot be told.
+func openFiles() int {
+	list, _ := os.ReadDir("/proc/self/fd")
+	return len(list)
+}
+
+// counter gives what tells how many connections a database has.
+func counter(t *testing.T, e testdb.Engine, dsn string) func() int {
+	t.Helper()
+	count := map[string]string{
+		testdb.MySQL:    "SELECT count(*) FROM information_schema.processlist WHERE db = DATABASE()",
+		testdb.Postgres: "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database()",
+	}[e.Name]
+	if count == "" {
+		return openFiles
+	}
+	db := testdb.Open(t, e, dsn)
+	db.SetMaxOpenConns(1)
+	return func() (n int) {
+		if err := db.QueryRow(count).Scan(&n); err != nil {
+			t.Fatal(err)
+		}
+		return n
+	}
+}
+
+// A hundred reloads under load: every answer is that of one of the two catalogs, and afterwards there are no more
+// goroutines and connections than before.
+func TestReloadUnderLoad(t *testing.T) {
+	testdb.Each(t, func(t *testing.T, e testdb.Engine) {
+		dsn := testdb.Create(t, e, itemScriptFor(e)...)
+		path := write(t, t.TempDir(), "item.yaml", itemCatalog(e, dsn, 4, 1, 2))
+		s := servingOn(t, &source{catalogs: []string{path}}, true, 5*time.Millisecond)
+		ctx, stop := context.WithCancel(t.Context())
+		var asking sync.WaitGroup
+		var asked, low atomic.Int64
+		begin := func() {
+			for range 8 {
+				asking.Go(func() {
+					for ctx.Err() == nil {
+						got, err := s.ask(context.Background(), "res-query", askItems)
+						asked.Add(1)
+						switch {
+						case err == nil && got == itemsLow:
+							low.Add(1)
+						case err != nil || got != itemsHigh:
+							t.Errorf("%v %s", err, got)
+							return
+						}
+					}
+				})
+			}
+		}
+		begin()
+		time.Sleep(300 * time.Millisecond)
+		connections := counter(t, e, dsn)
+		conns, goroutines := connections(), runtime.NumGoroutine()
+		for i := range 100 {
+			from := 1 + 2*((i+1)%2)
+			replace(t, path, itemCatalog(e, dsn, 4+i/10%2, from, from+1)) // now and then a pool of another size
+			s.until(map[int]string{1: itemsLow, 3: itemsHigh}[from])
+		}
+		eventually(t, "no more goroutines and connections than before", func() bool {
+			return connections() <= conns+2 && runtime.NumGoroutine() <= goroutines+6
+		})
+		t.Logf("%d calls; goroutines %d before, %d after; connections or files %d before, %d after",
+			asked.Load(), goroutines, runtime.NumGoroutine(), conns, connections())
+		stop()
+		asking.Wait()
+		if n := len(s.log.with("catalog reloaded")); n != 100 {
+			t.Errorf("%d reloads", n)
+		}
+		if a, l := asked.Load(), low.Load(); l < a/10 || l > a*9/10 {
+			t.Errorf("%d of %d answers are those of one catalog", l, a)
+		}
+	})
+}
+
+func itemScriptFor(e testdb.Engine) []string { return strings.Split(itemScript, "; ") }
+
+// Without the watch only SIGHUP reloads, and it reads the configuration's catalogs and keys as well.
+func TestReloadSignal(t *testing.T) {
+	dsn := testdb.Create(t, sqliteEngine, itemScript)
+	dir := t.TempDir()
+	write(t, dir, "low.yaml", itemCatalog(sqliteEngine, dsn, 4, 1, 2))
+	write(t, dir, "high.yaml", itemCatalog(sqliteEngine, dsn, 4, 3, 4))
+	settings := func(catalog, key string) string {
+		return "listen: 127.0.0.1:0\ncatalog: " + catalog + "\nprincipals: {ann: {keys: [" + key + "]}}\n"
+	}
+	path := write(t, dir, "resq.yml", settings("low.yaml", "anns-first-secret-key"))
+	p := start(t, "serve", "--no-watch", "--config", path)
+	var url string
+	for _, l := range p.until("curl -s") {
+		if _, after, ok := strings.Cut(l, "answers at "); ok {
+			url = after
+		}
+	}
+	ask := func(key string) string {
+		req, _ := http.NewRequest(http.MethodPost, url, strings.NewReader(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"res-query","arguments":`+askItems+`}}`))
+		req.Header.Set("Content-Type", "application/json")
+		req.Header.Set("Authorization", "Bearer "+key)
+		resp, err := http.DefaultClient.Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer resp.Body.Close()
+		b, _ := io.ReadAll(resp.Body)
+		return string(b)
+	}
+	if got := ask("anns-first-secret-key"); !strings.Contains(got, `[1],\n[2]`) {
+		t.Fatal(got)
+	}
+	write(t, dir, "low.yaml", "rubbish")
+	replace(t, path, settings("high.yaml", "anns-other-secret-key"))
+	time.Sleep(500 * time.Millisecond)
+	if log := p.errors(); strings.Contains(log, "reloaded") {
+		t.Errorf("nobody asked for it: %s", log)
+	}
+	hangUp := func(want string) {
+		t.Helper()
+		n := strings.Count(p.errors(), want)
+		if err := p.cmd.Process.Signal(syscall.SIGHUP); err != nil {
+			t.Fatal(err)
+		}
+		eventually(t, want, func() bool { return strings.Count(p.errors(), want) > n })
+	}
+	hangUp("catalog reloaded")
+	if got := ask("anns-first-secret-key"); !strings.Contains(got, "UNAUTHENTICATED") {
+		t.Errorf("a key that is gone: %s", got)
+	}
+	if got := ask("anns-other-secret-key"); !strings.Contains(got, `[3],\n[4]`) {
+		t.Errorf("the new key: %s", got)
+	}
+	// A configuration that is bad changes nothing, neither do keys that come to an end.
+	replace(t, path, settings("high.yaml", "short"))
+	hangUp("not reloaded")
+	replace(t, path, "listen: 127.0.0.1:0\ncatalog: low.yaml\n")
+	hangUp("not reloaded")
+	if got := ask("anns-other-secret-key"); !strings.Contains(got, `[3],\n[4]`) {
+		t.Errorf("after bad ones: %s", got)
+	}
+	if log := p.errors(); !strings.Contains(log, "resq.yml:3:") || strings.Contains(log, "secret") {
+		t.Errorf("the log: %s", log)
+	}
+	if err := p.cmd.Process.Signal(syscall.SIGUSR1); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "a line of status", func() bool { return strings.Contains(p.errors(), `"goroutines":`) })
+	_ = p.cmd.Process.Signal(os.Interrupt)
+	if code := p.wait(); code != 0 {
+		t.Errorf("exit %d", code)
+	}
+}
+
+// What the watch sees: a directory that is new, files that are deleted, a directory that is replaced as a whole,
+// and the links by which a mounted volume is switched. What it passes over: other files.
+func TestWatcher(t *testing.T) {
+	root := t.TempDir()
+	mkdir := func(name string) string {
+		dir := filepath.Join(root, name)
+		if err := os.MkdirAll(dir, 0o700); err != nil {
+			t.Fatal(err)
+		}
+		return dir
+	}
+	link := func(to, name string) {
+		t.Helper()
+		temp := filepath.Join(root, "link.tmp")
+		if err := os.Symlink(to, temp); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Rename(temp, filepath.Join(root, name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	catalog := mkdir("catalog")
+	write(t, catalog, "a.yaml", "a")
+	write(t, mkdir("v1"), "b.yaml", "b")
+	write(t, mkdir("v2"), "b.yaml", "b")
+	link("v1", "..data")
+	link("..data/b.yaml", "b.yaml")
+	paths := []string{catalog, filepath.Join(root, "b.yaml")}
+	w, err := newWatcher(paths)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.fs.Close()
+	// seen does something and says whether the watch told of it.
+	seen := func(do func()) (hit bool) {
+		t.Helper()
+		if err := w.follow(paths); err != nil {
+			t.Fatal(err)
+		}
+		do()
+		for {
+			select {
+			case e := <-w.fs.Events:
+				hit = hit || w.concerns(e)
+			case <-time.After(60 * time.Millisecond):
+				return hit
+			}
+		}
+	}
+	for _, c := range []struct {
+		what string
+		want bool
+		do   func()
+	}{
+		{"a changed file", true, func() { write(t, catalog, "a.yaml", "aa") }},
+		{"a file that is replaced", true, func() { replace(t, filepath.Join(catalog, "a.yaml"), "aaa") }},
+		{"another kind of file", false, func() { write(t, catalog, "notes.txt", "x") }},
+		{"an editor's file", false, func() { write(t, catalog, ".a.yaml.swp", "x") }},
+		{"a catalog file beside the directory", false, func() { write(t, root, "other.yaml", "x") }},
+		{"a new directory", true, func() { mkdir("catalog/inner") }},
+		{"a file in it", true, func() { write(t, filepath.Join(catalog, "inner"), "c.yml", "c") }},
+		{"a file that goes", true, func() { os.Remove(filepath.Join(catalog, "inner", "c.yml")) }},
+		{"a volume that is switched", true, func() { link("v2", "..data") }},
+		{"the file behind it", true, func() { write(t, filepath.Join(root, "v2"), "b.yaml", "bb") }},
+		{"the directory goes", true, func() { os.Rename(catalog, catalog+".old") }},
+		{"and comes back", true, func() { os.Rename(catalog+".old", catalog) }},
+		{"a file in it then", true, func() { write(t, catalog, "a.yaml", "a4") }},
+	} {
+		if got := seen(c.do); got != c.want {
+			t.Errorf("%s: %v", c.what, got)
+		}
+	}
+}
+
+// Nothing of arguments, rows and keys is in the log, whatever fails (security.md 7.3, promise N3).
+func TestLogHasNoValues(t *testing.T) {
+	const canary = "canary7f3a"
+	testdb.Each(t, func(t *testing.T, e testdb.Engine) {
+		dsn := testdb.Create(t, e, "CREATE TABLE item (id INTEGER NOT NULL PRIMARY KEY, name VARCHAR(40) NOT NULL)", "INSERT INTO item VALUES (1,'"+canary+"')")
+		dir := t.TempDir()
+		path := write(t, dir, "item.yaml", itemCatalog(e, dsn, 4, 1, 4)+
+			"  - {code: Odd, table: item, key: id, fields: {id: {type: integer}, gone: {type: string}}}\n")
+		s := servingOn(t, &source{catalogs: []string{path}}, false, time.Second)
+		for _, call := range []string{
+			`{"resource":"Item","fields":[{"code":"name"}],"conditions":{"type":"and","exprs":[{"field":"name","operator":"=","token":"` + canary + `"}]}}`,
+			`{"resource":"Item","fields":[{"code":"CAST(Item.name AS integer)","isExpr":true,"alias":"n"}]}`,
+			`{"resource":"Item","fields":[{"code":"Item.id + ` + canary + `","isExpr":true,"alias":"n"}]}`,
+			`{"resource":"` + canary + `","fields":[]}`,
+			`{"resource":"Odd","fields":[{"code":"gone"}],"conditions":{"type":"and","exprs":[{"field":"gone","operator":"=","token":"` + canary + `"}]}}`,
+			`{"` + canary + `":1}`,
+			`["` + canary + `"]`,
+		} {
+			if _, err := s.ask(context.Background(), "res-query", call); err != nil {
+				t.Errorf("%s: %v", call, err)
+			}
+		}
+		calls := s.log.with(`"msg":"call"`)
+		if len(calls) != 7 {
+			t.Errorf("%d records of 7 calls", len(calls))
+		}
+		for _, line := range calls {
+			var r struct {
+				Tool      string  `json:"tool"`
+				RequestID string  `json:"request_id"`
+				Principal string  `json:"principal"`
+				Rows      *int    `json:"rows"`
+				MS        *int64  `json:"ms"`
+				Code      *string `json:"code"`
+			}
+			if err := json.Unmarshal([]byte(line), &r); err != nil || r.Tool != "res-query" || r.RequestID == "" || r.Principal != "local" || r.Rows == nil || r.MS == nil {
+				t.Errorf("%v: %s", err, line)
+			}
+		}
+		if log := s.log.String(); strings.Contains(log, canary) {
+			t.Errorf("values are in the log:\n%s", log)
+		}
+	})
+}
+
+// What a database says about a value is cut down to what is no value.
+func TestLogWithoutData(t *testing.T) {
+	for text, want := range map[string]string{
+		`ERROR: invalid input syntax for type integer: "it's "5"" (SQLSTATE 22P02)`: `ERROR: invalid input syntax for type integer: … (SQLSTATE 22P02)`,
+		`Error 1292 (22007): Truncated incorrect INTEGER value: 'abc'`:              `Error 1292 (22007): Truncated incorrect INTEGER value: …`,
+		`FEHLER: ungültige Eingabesyntax für Typ integer: »abc« (SQLSTATE 22P02)`:   `FEHLER: ungültige Eingabesyntax für Typ integer: … (SQLSTATE 22P02)`,
+		`ОШИБКА: неверный синтаксис для типа integer: „a“b“`:                        `ОШИБКА: неверный синтаксис для типа integer: …`,
+		`one " mark`:              `one … mark`,
+		`dial tcp 127.0.0.1:3306`: `dial tcp 127.0.0.1:3306`,
+		``:                        ``,
+	} {
+		for _, key := range []string{"cause", "panic"} {
+			if got := withoutData(nil, slog.String(key, text)).Value.String(); got != want {
+				t.Errorf("%s\ngives %s\nwant  %s", text, got, want)
+			}
+		}
+		if got := withoutData(nil, slog.String("problem", text)).Value.String(); got != text {
+			t.Errorf("%s\ngives %s", text, got)
+		}
+	}
+}
+
+// The log's form is that which was asked for; for programs, which are no terminal, it is JSON.
+func TestLogFormat(t *testing.T) {
+	for format, want := range map[string]string{"": `{"time":`, logJSON: `{"time":`, logText: "time="} {
+		var b bytes.Buffer
+		log, err := newLog(&b, format)
+		if err != nil {
+			t.Fatal(err)
+		}
+		log.Info("x")
+		if !strings.HasPrefix(b.String(), want) {
+			t.Errorf("%q: %s", format, b.String())
+		}
+	}
+}

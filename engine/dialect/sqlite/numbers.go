@@ -1,0 +1,455 @@
+package sqlite
+
+import (
+	"database/sql/driver"
+	"errors"
+	"math"
+	"math/big"
+	"math/bits"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"modernc.org/sqlite"
+)
+
+// SQLite keeps decimals as doubles and turns whole numbers beyond 64 bits into doubles. The functions here
+// calculate with the decimal digits that a double shows, so that 0.1 + 0.2 is 0.3 as on the other databases.
+
+// A fixed is a decimal number: n / 10^scale.
+type fixed struct {
+	n     *big.Int
+	scale int
+}
+
+var pow10 = [...]float64{1, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22}
+
+const safe = 1 << 53 // a double holds every whole number up to it
+
+// digits gives a double as n / 10^scale with n below 2^53, if it is the double nearest to such a number.
+func digits(x float64) (n int64, scale int, ok bool) {
+	for scale < 16 {
+		y := math.Round(x * pow10[scale])
+		if math.Abs(y) >= safe {
+			return 0, 0, false
+		}
+		if y/pow10[scale] == x {
+			return int64(y), scale, true
+		}
+		scale++
+	}
+	return 0, 0, false
+}
+
+// decimal reads a value as a decimal number.
+func decimal(v driver.Value) (fixed, bool) {
+	switch x := v.(type) {
+	case int64:
+		return fixed{big.NewInt(x), 0}, true
+	case float64:
+		if n, scale, ok := digits(x); ok {
+			return fixed{big.NewInt(n), scale}, true
+		}
+		if math.IsInf(x, 0) || math.IsNaN(x) {
+			return fixed{}, false
+		}
+		return written(strconv.FormatFloat(x, 'f', -1, 64))
+	case string:
+		return written(strings.TrimSpace(x))
+	}
+	return fixed{}, false
+}
+
+var plainNumber = regexp.MustCompile(`^[+-]?[0-9]{1,400}(\.[0-9]{1,400})?$`)
+
+func written(s string) (fixed, bool) {
+	if !plainNumber.MatchString(s) {
+		return fixed{}, false
+	}
+	whole, frac, _ := strings.Cut(s, ".")
+	n, ok := new(big.Int).SetString(whole+frac, 10)
+	return fixed{n, len(frac)}, ok
+}
+
+// to gives the number with more digits behind the point.
+func (f fixed) to(scale int) *big.Int {
+	if scale == f.scale {
+		return f.n
+	}
+	return new(big.Int).Mul(f.n, tens(scale-f.scale))
+}
+
+func tens(n int) *big.Int { return new(big.Int).Exp(big.NewInt(10), big.NewInt(int64(n)), nil) }
+
+// value is a whole number while it has no fraction, as digits beyond 64 bits, and a double otherwise.
+func (f fixed) value() driver.Value {
+	switch {
+	case f.scale == 0 && f.n.IsInt64():
+		return f.n.Int64()
+	case f.scale == 0:
+		return f.n.String()
+	case f.n.IsInt64() && f.scale < len(pow10) && f.n.Int64() > -safe && f.n.Int64() < safe:
+		return float64(f.n.Int64()) / pow10[f.scale]
+	}
+	v, _ := new(big.Rat).SetFrac(f.n, tens(f.scale)).Float64()
+	return v
+}
+
+// calculate makes a function of an exact operation. A column may hold other values than it is declared for;
+// with those it calculates as SQLite itself would.
+func calculate(quick func(x, y int64) (int64, bool), op func(x, y fixed) fixed, loose func(x, y float64) float64) scalar {
+	return func(args []driver.Value) (driver.Value, error) {
+		if args[0] == nil || args[1] == nil {
+			return nil, nil
+		}
+		a, ok1 := args[0].(int64)
+		b, ok2 := args[1].(int64)
+		if ok1 && ok2 {
+			if z, ok := quick(a, b); ok {
+				return z, nil
+			}
+		}
+		x, ok1 := decimal(args[0])
+		y, ok2 := decimal(args[1])
+		if !ok1 || !ok2 {
+			return finite(loose(float(args[0]), float(args[1])))
+		}
+		return op(x, y).value(), nil
+	}
+}
+
+func sum(x, y fixed) fixed {
+	scale := max(x.scale, y.scale)
+	return fixed{new(big.Int).Add(x.to(scale), y.to(scale)), scale}
+}
+
+func difference(x, y fixed) fixed {
+	scale := max(x.scale, y.scale)
+	return fixed{new(big.Int).Sub(x.to(scale), y.to(scale)), scale}
+}
+
+func product(x, y fixed) fixed { return fixed{new(big.Int).Mul(x.n, y.n), x.scale + y.scale} }
+
+func quickSum(x, y int64) (int64, bool) {
+	z := x + y
+	return z, (z > x) == (y > 0)
+}
+
+func quickDifference(x, y int64) (int64, bool) {
+	z := x - y
+	return z, (z < x) == (y > 0)
+}
+
+func quickProduct(x, y int64) (int64, bool) {
+	hi, lo := bits.Mul64(uint64(max(x, -x)), uint64(max(y, -y)))
+	if hi != 0 || lo > math.MaxInt64 || x == math.MinInt64 || y == math.MinInt64 {
+		return 0, false
+	}
+	return x * y, true
+}
+
+// remainder has the sign of the number that is divided; by 0, and of doubles from 10^15 on, there is none.
+func remainder(args []driver.Value) (driver.Value, error) {
+	for _, a := range args {
+		if x, ok := a.(float64); a == nil || ok && !(math.Abs(x) < 1e15) {
+			return nil, nil
+		}
+	}
+	x, ok1 := decimal(args[0])
+	y, ok2 := decimal(args[1])
+	if !ok1 || !ok2 || y.n.Sign() == 0 {
+		return nil, nil
+	}
+	scale := max(x.scale, y.scale)
+	return fixed{new(big.Int).Rem(x.to(scale), y.to(scale)), scale}.value(), nil
+}
+
+// finite fails where a double has no room, as the other databases do.
+func finite(x float64) (driver.Value, error) {
+	if math.IsInf(x, 0) || math.IsNaN(x) {
+		return nil, errors.New(failed + "a number beyond the range of doubles")
+	}
+	return x, nil
+}
+
+func checked(args []driver.Value) (driver.Value, error) {
+	if x, ok := args[0].(float64); ok {
+		return finite(x)
+	}
+	return args[0], nil
+}
+
+func float(v driver.Value) float64 {
+	switch x := v.(type) {
+	case int64:
+		return float64(x)
+	case float64:
+		return x
+	case string:
+		return lead(x)
+	}
+	return 0
+}
+
+// absolute is ABS without the error for the one integer that has no positive twin.
+func absolute(args []driver.Value) (driver.Value, error) {
+	switch x := args[0].(type) {
+	case int64:
+		if x == math.MinInt64 {
+			return "9223372036854775808", nil
+		}
+		return max(x, -x), nil
+	case float64:
+		return math.Abs(x), nil
+	case string:
+		return strings.TrimPrefix(x, "-"), nil
+	}
+	return nil, nil
+}
+
+// toDecimal rounds to a scale; from 10^30 on it is NULL.
+func toDecimal(args []driver.Value) (driver.Value, error) {
+	v := args[0]
+	if s, ok := v.(string); ok {
+		v, _ = number(s)
+	}
+	if x, ok := v.(float64); ok && !(math.Abs(x) < 1e30) {
+		return nil, nil
+	}
+	return shorten([]driver.Value{v, args[1]}, true), nil
+}
+
+// round rounds half away from zero as the digits read: 72.675 to two digits is 72.68, though the double is
+// a little less. cut leaves the digits behind out.
+func round(args []driver.Value) (driver.Value, error) { return shorten(args, true), nil }
+func cut(args []driver.Value) (driver.Value, error)   { return shorten(args, false), nil }
+
+func shorten(args []driver.Value, half bool) driver.Value {
+	n, _ := args[1].(int64)
+	x, ok := args[0].(float64)
+	if !ok || math.Abs(x) >= 1e15 {
+		return args[0]
+	}
+	f, ok := decimal(x)
+	if !ok || f.scale <= int(n) {
+		return x
+	}
+	unit := tens(f.scale - int(n))
+	q, r := new(big.Int).QuoRem(f.n, unit, new(big.Int))
+	if half && r.Abs(r).Lsh(r, 1).Cmp(unit) >= 0 {
+		q.Add(q, big.NewInt(int64(f.n.Sign())))
+	}
+	v, _ := fixed{q, int(n)}.value().(float64)
+	if n == 0 {
+		v, _ = new(big.Float).SetInt(q).Float64()
+	}
+	return v
+}
+
+// Texts that are numbers, and the number with which a text begins.
+var (
+	numberText = regexp.MustCompile(`^ *[+-]?([0-9]{1,30}(\.[0-9]{0,30})?|\.[0-9]{1,30})([eE][+-]?[0-9]{1,2})? *$`)
+	leadText   = regexp.MustCompile(`^ *([+-]?(?:[0-9]{1,30}(?:\.[0-9]{0,30})?|\.[0-9]{1,30}))(?:([eE][+-]?[0-9]{1,2})(?:[^0-9]|$))?`)
+)
+
+func lead(s string) float64 {
+	m := leadText.FindStringSubmatch(s)
+	if m == nil {
+		return 0
+	}
+	x, _ := strconv.ParseFloat(strings.TrimSuffix(m[1], ".")+m[2], 64) // the pattern admits numbers only
+	return x
+}
+
+func toLead(args []driver.Value) (driver.Value, error) {
+	switch x := args[0].(type) {
+	case string:
+		return lead(x), nil
+	case []byte:
+		return lead(string(x)), nil
+	}
+	return args[0], nil
+}
+
+// number reads a text that is a number, exactly where a whole number of 64 bits holds it.
+func number(s string) (driver.Value, bool) {
+	if !numberText.MatchString(s) {
+		return nil, false
+	}
+	s = strings.TrimPrefix(strings.Trim(s, " "), "+")
+	if n, err := strconv.ParseInt(s, 10, 64); err == nil {
+		return n, true
+	}
+	x, err := strconv.ParseFloat(s, 64)
+	return x, err == nil
+}
+
+// toNumber is NULL for a text that is no number.
+func toNumber(args []driver.Value) (driver.Value, error) {
+	if s, ok := text(args[0]); ok {
+		v, _ := number(s)
+		return v, nil
+	}
+	return nil, nil
+}
+
+func toReal(args []driver.Value) (driver.Value, error) {
+	v := args[0]
+	if s, ok := v.(string); ok {
+		v, _ = number(s)
+	}
+	switch x := v.(type) {
+	case int64:
+		return float64(x), nil
+	case float64:
+		return x, nil
+	}
+	return nil, nil
+}
+
+// toInt cuts to a whole number; what 64 bits do not hold is NULL.
+func toInt(args []driver.Value) (driver.Value, error) {
+	v := args[0]
+	if s, ok := v.(string); ok {
+		v, _ = number(s)
+		if f, ok := written(strings.Trim(s, " ")); ok {
+			if n := f.n.Quo(f.n, tens(f.scale)); n.IsInt64() {
+				return n.Int64(), nil
+			}
+			return nil, nil
+		}
+	}
+	switch x := v.(type) {
+	case int64:
+		return x, nil
+	case float64:
+		if x >= -(1<<63) && x < 1<<63 {
+			return int64(x), nil
+		}
+	}
+	return nil, nil
+}
+
+// numberToText writes a number without an exponent, with ten digits behind the point at most and none that
+// say nothing.
+func numberToText(args []driver.Value) (driver.Value, error) {
+	switch x := args[0].(type) {
+	case float64:
+		if !(math.Abs(x) < 1e50) {
+			return nil, nil
+		}
+		f, ok := decimal(x)
+		if !ok {
+			return nil, nil
+		}
+		s := new(big.Rat).SetFrac(f.n, tens(f.scale)).FloatString(10)
+		s = strings.TrimSuffix(strings.TrimRight(s, "0"), ".")
+		if s == "-0" || s == "" {
+			s = "0"
+		}
+		return s, nil
+	case nil:
+		return nil, nil
+	}
+	s, _ := text(args[0])
+	return s, nil
+}
+
+// decimalToText writes a decimal with all digits of its scale.
+func decimalToText(args []driver.Value) (driver.Value, error) {
+	scale, _ := args[1].(int64)
+	f, ok := decimal(args[0])
+	if !ok {
+		s, ok := text(args[0])
+		if !ok {
+			return nil, nil
+		}
+		return s, nil
+	}
+	return new(big.Rat).SetFrac(f.n, tens(f.scale)).FloatString(int(scale)), nil
+}
+
+// compare gives -1, 0 or 1. A whole number beyond 64 bits is a text here, which SQLite would take for more
+// than any number.
+func compare(args []driver.Value) (driver.Value, error) {
+	x, ok1 := decimal(args[0])
+	y, ok2 := decimal(args[1])
+	if !ok1 || !ok2 {
+		return nil, nil
+	}
+	return int64(difference(x, y).n.Sign()), nil
+}
+
+// A total is SUM without its overflow, and exact for decimals.
+type total struct {
+	n     int64 // while everything fits
+	sum   fixed // of what did not
+	rows  int64
+	reals int64 // values that were doubles
+}
+
+func newTotal(sqlite.FunctionContext) (sqlite.AggregateFunction, error) {
+	return &total{sum: fixed{new(big.Int), 0}}, nil
+}
+
+// Step adds a value.
+func (t *total) Step(_ *sqlite.FunctionContext, args []driver.Value) error { return t.add(args[0], 1) }
+
+// WindowInverse takes a value away.
+func (t *total) WindowInverse(_ *sqlite.FunctionContext, args []driver.Value) error {
+	return t.add(args[0], -1)
+}
+
+func (t *total) add(v driver.Value, sign int64) error {
+	if v == nil {
+		return nil
+	}
+	t.rows += sign
+	x, ok := v.(int64)
+	if !ok {
+		f, ok := decimal(v)
+		if !ok {
+			f, _ = decimal(float(v))
+		}
+		if f.n == nil {
+			return errors.New(failed + "a number beyond the range of doubles")
+		}
+		if _, whole := v.(string); !whole || f.scale > 0 {
+			t.reals += sign
+		}
+		if sign < 0 {
+			t.sum = difference(t.sum, f)
+		} else {
+			t.sum = sum(t.sum, f)
+		}
+		return nil
+	}
+	add := quickSum
+	if sign < 0 {
+		add = quickDifference
+	}
+	if n, ok := add(t.n, x); ok {
+		t.n = n
+		return nil
+	}
+	t.sum = sum(t.sum, fixed{big.NewInt(t.n), 0})
+	t.sum = sum(t.sum, fixed{new(big.Int).Mul(big.NewInt(x), big.NewInt(sign)), 0})
+	t.n = 0
+	return nil
+}
+
+// WindowValue gives the sum so far; of nothing it is NULL.
+func (t *total) WindowValue(*sqlite.FunctionContext) (driver.Value, error) {
+	if t.rows == 0 {
+		return nil, nil
+	}
+	f := sum(t.sum, fixed{big.NewInt(t.n), 0})
+	if t.reals == 0 {
+		return fixed{f.n.Quo(f.n, tens(f.scale)), 0}.value(), nil
+	}
+	v, _ := new(big.Rat).SetFrac(f.n, tens(f.scale)).Float64()
+	return finite(v)
+}
+
+// Final ends the sum.
+func (*total) Final(*sqlite.FunctionContext) {}

@@ -1,0 +1,186 @@
+package sqlite
+
+import (
+	"database/sql/driver"
+	"errors"
+	"maps"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+
+	"modernc.org/sqlite"
+)
+
+func text(v driver.Value) (string, bool) {
+	switch x := v.(type) {
+	case string:
+		return x, true
+	case []byte:
+		return string(x), true
+	case int64:
+		return strconv.FormatInt(x, 10), true
+	case float64:
+		return strconv.FormatFloat(x, 'g', -1, 64), true
+	}
+	return "", false
+}
+
+// mapped makes a function of a text.
+func mapped(f func(string) string) scalar {
+	return func(args []driver.Value) (driver.Value, error) {
+		s, ok := text(args[0])
+		if !ok {
+			return nil, nil
+		}
+		return f(s), nil
+	}
+}
+
+func reverse(s string) string {
+	r := []rune(s)
+	for i, j := 0, len(r)-1; i < j; i, j = i+1, j-1 {
+		r[i], r[j] = r[j], r[i]
+	}
+	return string(r)
+}
+
+// patterns keeps compiled patterns; it is emptied rather than grown beyond a bound.
+var patterns = struct {
+	sync.Mutex
+	m map[string]*regexp.Regexp
+}{m: map[string]*regexp.Regexp{}}
+
+func compiled(p string) (*regexp.Regexp, error) {
+	patterns.Lock()
+	defer patterns.Unlock()
+	if re := patterns.m[p]; re != nil {
+		return re, nil
+	}
+	re, err := regexp.Compile(p)
+	if err != nil {
+		return nil, errors.New(failed + "a pattern that cannot be read")
+	}
+	if len(patterns.m) >= 256 {
+		clear(patterns.m)
+	}
+	patterns.m[p] = re
+	return re, nil
+}
+
+func verdict(ok bool) driver.Value {
+	if ok {
+		return int64(1)
+	}
+	return int64(0)
+}
+
+func match(fold bool) scalar {
+	return func(args []driver.Value) (driver.Value, error) {
+		p, ok1 := text(args[0])
+		s, ok2 := text(args[1])
+		if !ok1 || !ok2 {
+			return nil, nil
+		}
+		if fold {
+			p = "(?i)" + p
+		}
+		re, err := compiled(p)
+		if err != nil {
+			return nil, err
+		}
+		return verdict(re.MatchString(s)), nil
+	}
+}
+
+// like is LIKE with the escape character !, with respect to case or folding the letters of all scripts.
+func like(fold bool) scalar {
+	return func(args []driver.Value) (driver.Value, error) {
+		s, ok1 := text(args[0])
+		p, ok2 := text(args[1])
+		if !ok1 || !ok2 {
+			return nil, nil
+		}
+		if fold {
+			s, p = strings.ToLower(s), strings.ToLower(p)
+		}
+		return verdict(fits([]rune(s), []rune(p))), nil
+	}
+}
+
+// fits matches without recursion: behind a % it goes on at the next character of the text.
+func fits(s, p []rune) bool {
+	i, j := 0, 0
+	backS, backP := -1, -1
+	for i < len(s) || j < len(p) {
+		if j < len(p) {
+			switch c := p[j]; {
+			case c == '%':
+				backS, backP = i, j+1
+				j++
+				continue
+			case c == '_' && i < len(s):
+				i, j = i+1, j+1
+				continue
+			case c != '_' && i < len(s):
+				n := 1
+				if c == '!' && j+1 < len(p) {
+					c, n = p[j+1], 2
+				}
+				if s[i] == c {
+					i, j = i+1, j+n
+					continue
+				}
+			}
+		}
+		if backS < 0 || backS >= len(s) {
+			return false
+		}
+		backS++
+		i, j = backS, backP
+	}
+	return true
+}
+
+// A gathering is a string aggregate of distinct texts in their order, which SQLite's own takes no separator
+// for.
+type gathering struct {
+	texts     map[string]bool
+	separator string
+	backwards bool
+}
+
+func newGathering(sqlite.FunctionContext) (sqlite.AggregateFunction, error) {
+	return &gathering{texts: map[string]bool{}}, nil
+}
+
+// Step adds a text.
+func (g *gathering) Step(_ *sqlite.FunctionContext, args []driver.Value) error {
+	if s, ok := text(args[0]); ok {
+		g.texts[s] = true
+	}
+	g.separator, _ = text(args[1])
+	g.backwards = args[2] == int64(1)
+	return nil
+}
+
+// WindowInverse is not called: a string aggregate takes no window.
+func (*gathering) WindowInverse(*sqlite.FunctionContext, []driver.Value) error {
+	return errors.New(failed + "a string aggregate over a window")
+}
+
+// WindowValue joins the texts; of none it is NULL.
+func (g *gathering) WindowValue(*sqlite.FunctionContext) (driver.Value, error) {
+	if len(g.texts) == 0 {
+		return nil, nil
+	}
+	list := slices.Sorted(maps.Keys(g.texts))
+	if g.backwards {
+		slices.Reverse(list)
+	}
+	return strings.Join(list, g.separator), nil
+}
+
+// Final ends the aggregate.
+func (*gathering) Final(*sqlite.FunctionContext) {}

@@ -1,0 +1,59 @@
+package server
+
+import (
+	"bytes"
+	"encoding/json"
+
+	"resq/engine/policy"
+)
+
+// A Listing is what a client is told before its first call, as one profile shows it.
+type Listing struct {
+	Instructions string
+	Tools        []ListedTool
+}
+
+// A ListedTool is one entry of tools/list.
+type ListedTool struct {
+	Name string
+	JSON []byte // as it is sent, but for escapes that JSON does not need
+}
+
+// List gives what a client with every scope is told in a language of Languages. It fails for a language without
+// descriptions.
+func List(lang string, p Profile) (*Listing, error) {
+	box, err := loadTools(lang)
+	if err != nil {
+		return nil, err
+	}
+	v, err := box.view(p)
+	if err != nil {
+		return nil, err
+	}
+	everyone := &policy.Principal{Scopes: []string{"read", "write", "delete"}}
+	c := caller{who: everyone, view: v}
+	c.wants("", "")
+	l := &Listing{Instructions: v.instructions}
+	for _, tool := range c.list() {
+		raw, err := json.Marshal(tool)
+		if err != nil {
+			return nil, err
+		}
+		o, err := parseOrdered(raw)
+		if err != nil {
+			return nil, err
+		}
+		l.Tools = append(l.Tools, ListedTool{tool.Name, appendOrdered(nil, o)})
+	}
+	return l, nil
+}
+
+// JSON is the result of tools/list.
+func (l *Listing) JSON() []byte {
+	list := make([][]byte, len(l.Tools))
+	for i, t := range l.Tools {
+		list[i] = t.JSON
+	}
+	b := append([]byte(`{"tools":[`), bytes.Join(list, []byte{','})...)
+	return append(b, "]}"...)
+}

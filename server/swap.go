@@ -1,0 +1,77 @@
+package server
+
+import (
+	"encoding/json"
+	"sync"
+	"sync/atomic"
+
+	"github.com/mark3labs/mcp-go/mcp"
+)
+
+// A lease counts the calls that run on one backend, so that its owner can be told when the last one is done.
+type lease struct {
+	Backend
+	users atomic.Int64 // the server itself is one for as long as the backend is the current one
+	once  sync.Once
+	idle  chan struct{} // closed when nobody uses it any more
+}
+
+func newLease(b Backend) *lease {
+	l := &lease{Backend: b, idle: make(chan struct{})}
+	l.users.Store(1)
+	return l
+}
+
+func (l *lease) release() {
+	if l.users.Add(-1) == 0 {
+		l.once.Do(func() { close(l.idle) })
+	}
+}
+
+// lend gives the current backend to a call, which must release it.
+func (s *Server) lend() *lease {
+	for {
+		l := s.backend.Load()
+		l.users.Add(1)
+		if s.backend.Load() == l { // so whoever replaces it from here on waits for this call
+			return l
+		}
+		l.release()
+	}
+}
+
+// Swap puts another backend in the place of the current one. Calls that begin afterwards go to b; those that
+// run finish on the old backend, and Swap returns when the last of them has, so that the caller can close it.
+// Clients that asked to be told are told that tools and resources may have changed.
+func (s *Server) Swap(b Backend) {
+	old := s.backend.Swap(newLease(b))
+	s.health.forget()
+	s.mcp.SendNotificationToAllClients(mcp.MethodNotificationToolsListChanged, nil)
+	s.mcp.SendNotificationToAllClients(mcp.MethodNotificationResourcesListChanged, nil)
+	old.release()
+	<-old.idle
+}
+
+// Degrade says that the server works, but not as it should, such as on an old catalog because the new one is
+// bad. /readyz gives the reason and stays well: the answers are right, and a restart would not help. An empty
+// reason ends it. The reason is shown to whoever can reach /readyz, so it must name nothing secret.
+func (s *Server) Degrade(reason string) {
+	if reason == "" {
+		s.degraded.Store(nil)
+		return
+	}
+	s.degraded.Store(&reason)
+}
+
+// degradation is what /readyz says while the server is degraded, or nil.
+func (s *Server) degradation() []byte {
+	reason := s.degraded.Load()
+	if reason == nil {
+		return nil
+	}
+	b, _ := json.Marshal(struct { // two strings always encode
+		Status string `json:"status"`
+		Reason string `json:"reason"`
+	}{"degraded", *reason})
+	return append(b, '\n')
+}
