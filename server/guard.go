@@ -68,6 +68,9 @@ func (g *guard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		if no == nil {
 			no = g.check(r, m, who)
 		}
+		if no == nil && nameOf(r, m) {
+			no = g.s.prepare(r.Context(), &c, m)
+		}
 		if no != nil {
 			g.refuse(w, no)
 			return
@@ -195,11 +198,17 @@ func (g *guard) check(r *http.Request, m *message, who *policy.Principal) *refus
 	if _, ok := g.s.tools.find(m.tool); ok {
 		return nil
 	}
-	no := &refusal{status: http.StatusOK, code: problem.UnknownTool, rpc: mcp.INVALID_PARAMS, message: unknownTool(m.tool), id: m.id}
+	no := m.refuse(problem.UnknownTool, unknownTool(m.tool))
 	if modern {
 		no.status = http.StatusBadRequest
 	}
 	return no
+}
+
+// nameOf says whether the header that names what a message is about can be right. The library says what is wrong
+// with one that is not, and that comes before anything about its contents.
+func nameOf(r *http.Request, m *message) bool {
+	return !mcp.IsModernProtocol(m.version) || r.Header.Get(mcp.HeaderName) != "" && r.Header.Get(mcp.HeaderMethod) == m.method
 }
 
 // session checks a session id on every verb: the library looks at it only in calls, and asks nobody whose it is.

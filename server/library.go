@@ -28,11 +28,20 @@ func (s *Server) library() *mcpgo.MCPServer {
 	hooks.AddAfterDiscover(func(ctx context.Context, _ any, _ *mcp.DiscoverRequest, r *mcp.DiscoverResult) {
 		r.Instructions = callerOf(ctx).view.instructions
 	})
+	hooks.AddAfterListPrompts(func(ctx context.Context, _ any, _ *mcp.ListPromptsRequest, r *mcp.ListPromptsResult) {
+		if c := callerOf(ctx); len(c.view.open(c.who)) == 0 { // they speak of tools that this caller does not have
+			r.Prompts = []mcp.Prompt{}
+		}
+	})
 	m := mcpgo.NewMCPServer("resq", s.opts.Version,
 		mcpgo.WithTitle("resq"),
 		mcpgo.WithInstructions(s.tools.Instructions),
 		mcpgo.WithToolCapabilities(true),
 		mcpgo.WithResourceCapabilities(false, true),
+		mcpgo.WithPromptCapabilities(false),
+		mcpgo.WithCompletions(),
+		mcpgo.WithPromptCompletionProvider(completions{s}),
+		mcpgo.WithResourceCompletionProvider(completions{s}),
 		mcpgo.WithHooks(hooks),
 		mcpgo.WithMethodCacheHints(mcp.MethodToolsList, listTTL, mcp.CacheScopePrivate),
 	)
@@ -43,6 +52,7 @@ func (s *Server) library() *mcpgo.MCPServer {
 			m.AddTool(t, s.handle)
 		}
 	}
+	s.offers(m)
 	return m
 }
 
@@ -86,6 +96,7 @@ type caller struct {
 	view    *view
 	version int    // of the answers: 1, 2, or 0 for one that does not exist
 	export  string // what a cut answer is offered as; "" is nothing
+	offer   offer  // what a prompt or a resource shows
 }
 
 type callerKey struct{}

@@ -178,7 +178,7 @@ func TestFlatDepth(t *testing.T) {
 			t.Errorf("depth %s: %d copies, want %d", depth, got, want)
 		}
 	}
-	if strings.Count(string(listing(t, "", "schema=flat&depth=4").tool(t, 1).InputSchema), "Field code") != 1 {
+	if strings.Count(string(listing(t, "", "schema=flat&depth=4").tool(t, 1).InputSchema), "Function applied") != 1 {
 		t.Error("the copies repeat the descriptions")
 	}
 }

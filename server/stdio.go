@@ -231,6 +231,9 @@ func (l *stdio) answer(ctx context.Context, m *message) (response any) {
 	}()
 	c := l.s.local()
 	c.args = m.args
+	if no := l.s.prepare(ctx, &c, m); no != nil {
+		return rpcError(m.id, no.rpc, no.message, no.code)
+	}
 	if plain(m, nil) { // Note [the direct way]
 		if out, ok := l.s.direct(ctx, m, c); ok {
 			return out

@@ -31,6 +31,11 @@ type definition struct {
 type toolbox struct {
 	Instructions string       `json:"instructions"`
 	Tools        []definition `json:"tools"` // in the order they are listed
+	Prompts      []prompt     `json:"prompts"`
+	Template     struct {     // of the resources
+		Title       string `json:"title"`
+		Description string `json:"description"`
+	} `json:"template"`
 	// Seed are the texts of the profile contract=seed, which must not speak of what it leaves out: the
 	// instructions, tools by name, and descriptions by the place of their schema ("" is none).
 	Seed map[string]string `json:"seed"`
@@ -68,7 +73,7 @@ func loadTools(lang string) (*toolbox, error) {
 	if err := dec.Decode(&file); err != nil {
 		return nil, fmt.Errorf("tools/%s.json: %w", lang, err)
 	}
-	box := &toolbox{Instructions: file.Instructions, Seed: file.Seed}
+	box := &toolbox{Instructions: file.Instructions, Prompts: file.Prompts, Template: file.Template, Seed: file.Seed}
 	for _, want := range order {
 		i := slices.IndexFunc(file.Tools, func(d definition) bool { return d.Name == want.name })
 		if i < 0 {

@@ -258,8 +258,8 @@ func TestToolsAreSmall(t *testing.T) {
 // A3: what clients are told about the tools changes only on purpose, and the log names it.
 func TestToolsHash(t *testing.T) {
 	for lang, want := range map[string]string{
-		"en": "61a0813cac647d6008b9638dce54345be7ec1c04156c32f28e37e6e818d02e60",
-		"zh": "f0c9af503dbb53e419cba1d204c814ae901c2a00cf3ed977f1e7183215f5cc2e",
+		"en": "47d85795dd360e8f4007a41b950a5dc3f0347bde14655ff3bb7c1466eb146ed4",
+		"zh": "e55fbcfe0199f9b152f1f126d378b9b18dddb8c39e6cda1e781e4d447db32f0e",
 	} {
 		log, lines := quietLog()
 		s := newServer(t, newFake(), Options{Lang: lang, Log: log})

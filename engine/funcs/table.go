@@ -29,6 +29,8 @@ var textFuncs = []Func{
 		MySQL: "REVERSE({0})", Postgres: "REVERSE({0})", SQLite: "resq_reverse({0})"},
 	{Name: "CONCAT", Args: []Arg{{Kind: Text}}, Variadic: true, Result: String,
 		MySQL: "CONCAT({*|COALESCE(|, '')|, })", Postgres: "CONCAT({*|||, })", SQLite: "({*|COALESCE(|, '')| || })"},
+	// Joins what is not NULL.
+	Func{Name: "CONCAT_WS", Args: []Arg{{Kind: LitText, Max: 100}, {Kind: Text}}, Variadic: true, Result: String}.all("CONCAT_WS({*|||, })"),
 	// POSITION(needle IN haystack), 1 for the first character, 0 for none. MySQL's follows the collation, which
 	// may take A for a.
 	{Name: "POSITION", Aliases: "LOCATE CHARINDEX", Args: []Arg{{Kind: Text}, {Kind: Text}}, Result: Integer,
@@ -80,8 +82,9 @@ var numberFuncs = []Func{
 			" WHEN {0} <> 0 AND ({0} > 0 OR {1} = FLOOR({1})) AND {1} * LN(ABS({0} * 1.0)) < 709 THEN POWER({0}, {1}) END)"},
 }
 
-// Aggregates that need more than a text (COUNT(*), AVG, the string aggregates) are put together where calls
-// are bound.
+// Aggregates that need more than a text (COUNT(*), AVG, the deviations, the string aggregates) are put together
+// where calls are bound. STDDEV and VARIANCE alone mean the population to MySQL and a sample to PostgreSQL, so
+// they are no names here.
 var aggregateFuncs = []Func{
 	Func{Name: "COUNT", Class: Aggregate, Args: []Arg{{Kind: Any}}, Result: Integer}.all("COUNT({0})"),
 	Func{Name: "#COUNT_ROWS", Class: Aggregate, Result: Integer}.all("COUNT(*)"),
@@ -92,6 +95,10 @@ var aggregateFuncs = []Func{
 	// Any value of the group: the least is one, and the same on every database.
 	Func{Name: "ANY_VALUE", Class: Aggregate, Args: []Arg{{Kind: Any}}, Result: Same}.all("MIN({0})"),
 	Func{Name: "AVG", Aliases: "MEAN", Class: Aggregate, Args: []Arg{{Kind: Num}}, Result: Number}.all(""),
+	Func{Name: "VAR_POP", Class: Aggregate, Args: []Arg{{Kind: Num}}, Result: Number}.all(""),
+	Func{Name: "VAR_SAMP", Class: Aggregate, Args: []Arg{{Kind: Num}}, Result: Number}.all(""),
+	Func{Name: "STDDEV_POP", Class: Aggregate, Args: []Arg{{Kind: Num}}, Result: Number}.all(""),
+	Func{Name: "STDDEV_SAMP", Class: Aggregate, Args: []Arg{{Kind: Num}}, Result: Number}.all(""),
 	Func{Name: "GROUP_CONCAT", Aliases: "STRING_AGG LISTAGG", Class: Aggregate, Args: []Arg{{Kind: Text}, {Kind: LitText, Max: 16}}, Optional: 1, Result: String}.all(""),
 }
 

@@ -21,6 +21,13 @@ var timeFuncs = []Func{
 		MySQL: "DAYOFWEEK({0})", Postgres: "(CAST(EXTRACT(DOW FROM {0}) AS bigint) + 1)", SQLite: "(CAST(strftime('%w', {0}) AS INTEGER) + 1)"},
 	{Name: "WEEKDAY", Args: []Arg{{Kind: Moment}}, Result: Integer, Leaf: true,
 		MySQL: "WEEKDAY({0})", Postgres: "(CAST(EXTRACT(ISODOW FROM {0}) AS bigint) - 1)", SQLite: "(CAST(strftime('%u', {0}) AS INTEGER) - 1)"},
+	// English, whatever language a server speaks.
+	{Name: "DAYNAME", Args: []Arg{{Kind: Moment}}, Result: String, Leaf: true,
+		MySQL:    "(CASE DAYOFWEEK({0}) WHEN 1" + days + ")",
+		Postgres: "TO_CHAR({0}, 'FMDay')", SQLite: "(CASE CAST(strftime('%w', {0}) AS INTEGER) + 1 WHEN 1" + days + ")"},
+	{Name: "MONTHNAME", Args: []Arg{{Kind: Moment}}, Result: String, Leaf: true,
+		MySQL:    "(CASE MONTH({0}) WHEN 1" + monthNames + ")",
+		Postgres: "TO_CHAR({0}, 'FMMonth')", SQLite: "(CASE CAST(strftime('%m', {0}) AS INTEGER) WHEN 1" + monthNames + ")"},
 	{Name: "EPOCH", Aliases: "UNIX_TIMESTAMP UNIXEPOCH", Args: []Arg{{Kind: Moment}}, Result: Integer, Leaf: true,
 		MySQL:    "CAST(FLOOR(TIMESTAMPDIFF(MICROSECOND, '1970-01-01 00:00:00', {0}) / 1000000) AS SIGNED)",
 		Postgres: "CAST(FLOOR(EXTRACT(EPOCH FROM {0})) AS bigint)", SQLite: "resq_epoch({0})"},
@@ -57,6 +64,12 @@ var timeFuncs = []Func{
 	span("SECOND", "1"), span("MINUTE", "60"), span("HOUR", "3600"), span("DAY", "86400"), span("WEEK", "604800"),
 	months("MONTH", ""), months("QUARTER", " / 3"), months("YEAR", " / 12"),
 }
+
+const (
+	days       = " THEN 'Sunday' WHEN 2 THEN 'Monday' WHEN 3 THEN 'Tuesday' WHEN 4 THEN 'Wednesday' WHEN 5 THEN 'Thursday' WHEN 6 THEN 'Friday' WHEN 7 THEN 'Saturday' END"
+	monthNames = " THEN 'January' WHEN 2 THEN 'February' WHEN 3 THEN 'March' WHEN 4 THEN 'April' WHEN 5 THEN 'May' WHEN 6 THEN 'June' WHEN 7 THEN 'July'" +
+		" WHEN 8 THEN 'August' WHEN 9 THEN 'September' WHEN 10 THEN 'October' WHEN 11 THEN 'November' WHEN 12 THEN 'December' END"
+)
 
 func part(name, aliases string, mysql Template, pg, sqlite string) Func {
 	return Func{Name: name, Aliases: aliases, Args: []Arg{{Kind: Moment}}, Result: Integer, Leaf: true, MySQL: mysql,

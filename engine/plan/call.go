@@ -64,6 +64,12 @@ func (x *xbinder) call(c *query.Call) Expr {
 	if (c.Name == "MAX" || c.Name == "MIN") && len(ops) > 1 && c.Over == nil {
 		c = &query.Call{Offset: c.Offset, Name: map[string]string{"MAX": "GREATEST", "MIN": "LEAST"}[c.Name], Args: c.Args}
 	}
+	if f, _ := function(c.Name); f != nil && deviation(f) && len(ops) == 1 {
+		if c.Distinct {
+			x.fail(problem.ExprNotAllowed, problem.Constructs, c.Name+" takes no DISTINCT", "compute it over a `with` query whose rows are distinct")
+		}
+		return x.deviation(f.Name, ops[0].e, c)
+	}
 	e := x.apply(c.Name, ops, c.Type, problem.ExprNotAllowed)
 	call, ok := e.(*Call)
 	if !ok || call.Fn.Class == funcs.Scalar {
@@ -104,6 +110,36 @@ func (x *xbinder) window(call *Call, c *query.Call) Expr {
 		return x.apply("ROUND", []operand{{e: call}, {e: &Int{N: 10}, lit: &query.Literal{Kind: 'i', Text: "10"}}}, "", problem.ExprNotAllowed)
 	}
 	return call
+}
+
+// deviation says whether an aggregate is put together of sums.
+func deviation(f *funcs.Func) bool {
+	switch f.Name {
+	case "VAR_POP", "VAR_SAMP", "STDDEV_POP", "STDDEV_SAMP":
+		return true
+	}
+	return false
+}
+
+// deviation calculates a variance as (n·Σx² − (Σx)²) / n², or / n·(n−1) for a sample. For whole numbers and
+// decimals the sums are exact, so every database gives the same; MySQL and PostgreSQL by themselves would not.
+func (x *xbinder) deviation(name string, v Expr, c *query.Call) Expr {
+	v = x.numeric(v)
+	op := func(op string, l, r Expr) Expr { return &Arith{Op: op, L: l, R: r, T: arithType(op, l.Type(), r.Type())} }
+	over := func(fn string, arg Expr) Expr { return x.window(x.table(fn, arg).(*Call), c) }
+	n, sum := over("COUNT", v), over("SUM", v)
+	above := op("-", op("*", n, over("SUM", op("*", v, v))), op("*", sum, sum))
+	below := op("*", n, n)
+	if strings.HasSuffix(name, "_SAMP") {
+		below = op("*", n, op("-", n, &Int{N: 1}))
+	}
+	q := op("/", above, below)
+	// Of doubles the difference may be less than 0 by a last digit.
+	e := Expr(&Case{Whens: []When{{&Compare{Op: query.Lt, L: q, R: &Int{}}, &Int{}}}, Else: q, T: q.Type()})
+	if strings.HasPrefix(name, "STDDEV") {
+		return x.table("SQRT", e)
+	}
+	return e
 }
 
 func (x *xbinder) sortKeys(keys []query.By) []Order {
@@ -227,6 +263,9 @@ func (x *xbinder) row(f *funcs.Func, ops []operand, bad problem.Code) Expr {
 		if f.Arg(i).Kind == funcs.SameType {
 			shared = union(shared, o.e.Type())
 		}
+	}
+	if deviation(f) {
+		return x.deviation(f.Name, ops[0].e, &query.Call{})
 	}
 	types := make([]schema.Type, len(ops))
 	for i, o := range ops {

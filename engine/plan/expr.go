@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"slices"
 	"strings"
 
 	"resq/engine/funcs"
@@ -93,10 +94,16 @@ func nearFunction(name string) string {
 	if strings.EqualFold(name, "LOG") {
 		return "LN is the natural logarithm, LOG10 and LOG2 the others"
 	}
-	if near := problem.Nearest(name, append(funcs.Names(), specials...), 3); len(near) > 0 {
+	switch strings.ToUpper(name) {
+	case "STDDEV", "STD", "STDEV":
+		return "STDDEV_POP is that of all values, STDDEV_SAMP that of a sample"
+	case "VARIANCE", "VAR":
+		return "VAR_POP is that of all values, VAR_SAMP that of a sample"
+	}
+	if near := problem.Nearest(name, slices.Concat(funcs.Names(), specials), 3); len(near) > 0 {
 		return "nearest: " + strings.Join(near, ", ")
 	}
-	return "docs/semantics.md lists the functions"
+	return "docs/functions.md lists the functions"
 }
 
 func (x *xbinder) bind(e query.Expr) Expr {

@@ -44,7 +44,7 @@ func (w *Writer) expr(e plan.Expr) {
 			w.SQL(" IS NULL)")
 		}
 	case *plan.List:
-		w.list(x)
+		w.among(x)
 	case *plan.Sub:
 		w.in(x)
 	case *plan.Exists:
@@ -100,8 +100,8 @@ func (w *Writer) logic(x *plan.Logic) {
 	w.SQL(")")
 }
 
-// list writes X IN (…); an empty list matches nothing.
-func (w *Writer) list(x *plan.List) {
+// among writes X IN (…); an empty list matches nothing.
+func (w *Writer) among(x *plan.List) {
 	if len(x.Xs) > 0 {
 		w.d.In(w, x)
 		return

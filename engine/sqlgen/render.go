@@ -73,10 +73,10 @@ func (w *Writer) query(q *plan.Query, u use) {
 
 func (w *Writer) block(q *plan.Query, u use) {
 	var b block
-	b.with = w.withs(q)
+	b.clause[with] = w.withs(q)
 	b.distinct = q.Distinct
-	for i, o := range q.Out {
-		p := w.part()
+	b.clause[columns] = w.list(len(q.Out), func(p *Writer, i int) {
+		o := q.Out[i]
 		if c, ok := o.Expr.(*plan.Column); ok && !u.names {
 			w.d.Output(p, c)
 		} else {
@@ -85,39 +85,56 @@ func (w *Writer) block(q *plan.Query, u use) {
 		if u.names {
 			p.SQL(" AS ").Alias('c', i)
 		}
-		b.columns = append(b.columns, p.b.String())
-	}
-	if q.From != nil {
-		b.from = w.text(func(p *Writer) { p.source(q.From) })
-	}
-	for _, j := range q.Joins {
-		b.joins = append(b.joins, w.text(func(p *Writer) { p.join(j) }))
-	}
-	b.where = w.text(func(p *Writer) {
-		switch {
-		case q.Where != nil && q.After != nil:
-			p.Expr(q.Where).SQL(" AND ").Expr(q.After)
-		case q.Where != nil:
-			p.Expr(q.Where)
-		case q.After != nil:
-			p.Expr(q.After)
-		}
 	})
-	for _, g := range q.Group {
-		b.group = append(b.group, w.text(func(p *Writer) { p.key(g) }))
+	if q.From != nil {
+		b.clause[from] = w.text(func(p *Writer) { p.source(q.From) })
 	}
+	if len(q.Joins) > 0 {
+		b.clause[joins] = w.text(func(p *Writer) {
+			for i, j := range q.Joins {
+				if i > 0 {
+					p.SQL(" ")
+				}
+				p.join(j)
+			}
+		})
+	}
+	if q.Where != nil || q.After != nil {
+		b.clause[where] = w.text(func(p *Writer) {
+			switch {
+			case q.After == nil:
+				p.Expr(q.Where)
+			case q.Where == nil:
+				p.Expr(q.After)
+			default:
+				p.Expr(q.Where).SQL(" AND ").Expr(q.After)
+			}
+		})
+	}
+	b.clause[group] = w.list(len(q.Group), func(p *Writer, i int) { p.key(q.Group[i]) })
 	if q.Having != nil {
-		b.having = w.text(func(p *Writer) { p.Expr(q.Having) })
+		b.clause[having] = w.text(func(p *Writer) { p.Expr(q.Having) })
 	}
-	for _, o := range q.Order {
-		b.order = append(b.order, w.text(func(p *Writer) { p.order(q, o, "") }))
-	}
-	b.tail = w.window(q, u)
+	b.clause[order] = w.list(len(q.Order), func(p *Writer, i int) { p.order(q, q.Order[i], "") })
+	b.clause[tail] = w.window(q, u)
+	w.put(&b)
+}
+
+// put writes a block.
+func (w *Writer) put(b *block) {
 	text, err := b.text()
 	if err != nil && *w.err == nil {
 		*w.err = err
 	}
 	w.raw(text)
+}
+
+// list writes n things with commas between them as one clause.
+func (w *Writer) list(n int, f func(p *Writer, i int)) string {
+	if n == 0 {
+		return ""
+	}
+	return w.text(func(p *Writer) { p.Commas(n, func(i int) { f(p, i) }) })
 }
 
 func (w *Writer) text(f func(p *Writer)) string {
@@ -162,7 +179,7 @@ func (w *Writer) order(q *plan.Query, o plan.Order, of Text) {
 // others in some databases.
 func (w *Writer) sets(q *plan.Query, u use) {
 	var b block
-	b.with = w.withs(q)
+	b.clause[with] = w.withs(q)
 	first := *q
 	first.Sets, first.Order, first.Limit, first.Offset, first.With = nil, nil, -1, 0, nil
 	left := w.part()
@@ -179,27 +196,19 @@ func (w *Writer) sets(q *plan.Query, u use) {
 		left.SQL(setWords[s.Op])
 		left.branch(s.Query)
 	}
-	for i := range q.Out {
-		b.columns = append(b.columns, w.text(func(p *Writer) {
-			if !u.names {
-				w.d.Plain(p)
-			}
-			p.SQL("q.").Alias('c', i)
-			if u.names {
-				p.SQL(" AS ").Alias('c', i)
-			}
-		}))
-	}
-	b.from = "(" + left.b.String() + ") AS q"
-	for _, o := range q.Order {
-		b.order = append(b.order, w.text(func(p *Writer) { p.order(q, o, "q") }))
-	}
-	b.tail = w.window(q, u)
-	text, err := b.text()
-	if err != nil && *w.err == nil {
-		*w.err = err
-	}
-	w.raw(text)
+	b.clause[columns] = w.list(len(q.Out), func(p *Writer, i int) {
+		if !u.names {
+			w.d.Plain(p)
+		}
+		p.SQL("q.").Alias('c', i)
+		if u.names {
+			p.SQL(" AS ").Alias('c', i)
+		}
+	})
+	b.clause[from] = "(" + left.b.String() + ") AS q"
+	b.clause[order] = w.list(len(q.Order), func(p *Writer, i int) { p.order(q, q.Order[i], "q") })
+	b.clause[tail] = w.window(q, u)
+	w.put(&b)
 }
 
 var setWords = map[string]Text{"union": " UNION ", "unionAll": " UNION ALL ", "intersect": " INTERSECT ", "except": " EXCEPT "}

@@ -62,9 +62,18 @@ func (d Dialect) Output(w *sqlgen.Writer, c *plan.Column) { d.Column(w, c) }
 // quotient would end after four digits.
 func (Dialect) Arith(w *sqlgen.Writer, x *plan.Arith) {
 	exact := func(e plan.Expr) {
-		if e.Type().Kind == schema.Integer {
-			w.SQL("CAST(").Expr(e).SQL(" AS DECIMAL(38, 0))")
-			return
+		switch e.(type) {
+		case *plan.Column, *plan.Arg, *plan.Int:
+			if e.Type().Kind == schema.Integer {
+				w.SQL("CAST(").Expr(e).SQL(" AS DECIMAL(38, 0))")
+				return
+			}
+		case *plan.Arith: // is a decimal already
+		default:
+			if e.Type().Kind == schema.Integer {
+				w.SQL("CAST(").Expr(e).SQL(" AS DECIMAL(65, 0))")
+				return
+			}
 		}
 		w.Expr(e)
 	}

@@ -240,19 +240,15 @@ func (Dialect) Average(w *sqlgen.Writer, x *plan.Call) {
 }
 
 // Concat uses STRING_AGG. With DISTINCT PostgreSQL orders by the very expression only.
-func (Dialect) Concat(w *sqlgen.Writer, x *plan.Call) {
+func (d Dialect) Concat(w *sqlgen.Writer, x *plan.Call) {
 	w.SQL("LEFT(STRING_AGG(")
 	if x.Distinct {
 		w.SQL("DISTINCT ")
 	}
 	w.Expr(x.Args[0]).SQL(", ").Expr(x.Args[1]).SQL(" ORDER BY ")
 	w.Commas(len(x.OrderBy), func(i int) {
-		w.Expr(x.OrderBy[i].Expr)
-		if x.OrderBy[i].Desc {
-			w.SQL(" DESC NULLS LAST")
-		} else {
-			w.SQL(" NULLS FIRST")
-		}
+		o := x.OrderBy[i]
+		d.Order(w, o, func(w *sqlgen.Writer) { w.Expr(o.Expr) }, false)
 	})
 	w.SQL("), ").Int(sqlgen.ConcatCap).SQL(")")
 }

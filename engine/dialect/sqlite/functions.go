@@ -17,9 +17,9 @@ func init() {
 	reg := func(name string, n int32, f scalar) {
 		sqlite.MustRegisterDeterministicScalarFunction(name, n, func(_ *sqlite.FunctionContext, args []driver.Value) (driver.Value, error) { return f(args) })
 	}
-	reg("resq_add", 2, calculate(quickSum, sum, func(x, y float64) float64 { return x + y }))
-	reg("resq_sub", 2, calculate(quickDifference, difference, func(x, y float64) float64 { return x - y }))
-	reg("resq_mul", 2, calculate(quickProduct, product, func(x, y float64) float64 { return x * y }))
+	reg("resq_add", 2, calculate(addition))
+	reg("resq_sub", 2, calculate(subtraction))
+	reg("resq_mul", 2, calculate(multiplication))
 	reg("resq_mod", 2, remainder)
 	reg("resq_abs", 1, absolute)
 	reg("resq_round", 2, round)

@@ -1,6 +1,7 @@
 package sqlite
 
 import (
+	"cmp"
 	"database/sql/driver"
 	"errors"
 	"math"
@@ -24,11 +25,13 @@ type fixed struct {
 
 var pow10 = [...]float64{1, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22}
 
+var tenth = [...]int64{1, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15}
+
 const safe = 1 << 53 // a double holds every whole number up to it
 
 // digits gives a double as n / 10^scale with n below 2^53, if it is the double nearest to such a number.
 func digits(x float64) (n int64, scale int, ok bool) {
-	for scale < 16 {
+	for scale < len(tenth) {
 		y := math.Round(x * pow10[scale])
 		if math.Abs(y) >= safe {
 			return 0, 0, false
@@ -95,50 +98,25 @@ func (f fixed) value() driver.Value {
 	return v
 }
 
-// calculate makes a function of an exact operation. A column may hold other values than it is declared for;
-// with those it calculates as SQLite itself would.
-func calculate(quick func(x, y int64) (int64, bool), op func(x, y fixed) fixed, loose func(x, y float64) float64) scalar {
-	return func(args []driver.Value) (driver.Value, error) {
-		if args[0] == nil || args[1] == nil {
-			return nil, nil
-		}
-		a, ok1 := args[0].(int64)
-		b, ok2 := args[1].(int64)
-		if ok1 && ok2 {
-			if z, ok := quick(a, b); ok {
-				return z, nil
-			}
-		}
-		x, ok1 := decimal(args[0])
-		y, ok2 := decimal(args[1])
-		if !ok1 || !ok2 {
-			return finite(loose(float(args[0]), float(args[1])))
-		}
-		return op(x, y).value(), nil
+// An operation is exact: quick works on whole numbers and says whether the result fits, slow on any.
+type operation struct {
+	quick   func(x, y int64) (int64, bool)
+	slow    func(z, x, y *big.Int) *big.Int
+	loose   func(x, y float64) float64
+	aligned bool // both numbers need the same scale, and so has the result
+}
+
+var (
+	addition = operation{
+		func(x, y int64) (int64, bool) { z := x + y; return z, (z > x) == (y > 0) },
+		(*big.Int).Add, func(x, y float64) float64 { return x + y }, true,
 	}
-}
-
-func sum(x, y fixed) fixed {
-	scale := max(x.scale, y.scale)
-	return fixed{new(big.Int).Add(x.to(scale), y.to(scale)), scale}
-}
-
-func difference(x, y fixed) fixed {
-	scale := max(x.scale, y.scale)
-	return fixed{new(big.Int).Sub(x.to(scale), y.to(scale)), scale}
-}
-
-func product(x, y fixed) fixed { return fixed{new(big.Int).Mul(x.n, y.n), x.scale + y.scale} }
-
-func quickSum(x, y int64) (int64, bool) {
-	z := x + y
-	return z, (z > x) == (y > 0)
-}
-
-func quickDifference(x, y int64) (int64, bool) {
-	z := x - y
-	return z, (z < x) == (y > 0)
-}
+	subtraction = operation{
+		func(x, y int64) (int64, bool) { z := x - y; return z, (z < x) == (y > 0) },
+		(*big.Int).Sub, func(x, y float64) float64 { return x - y }, true,
+	}
+	multiplication = operation{quickProduct, (*big.Int).Mul, func(x, y float64) float64 { return x * y }, false}
+)
 
 func quickProduct(x, y int64) (int64, bool) {
 	hi, lo := bits.Mul64(uint64(max(x, -x)), uint64(max(y, -y)))
@@ -146,6 +124,73 @@ func quickProduct(x, y int64) (int64, bool) {
 		return 0, false
 	}
 	return x * y, true
+}
+
+// calculate makes a function of an operation. A column may hold other values than it is declared for; with
+// those it calculates as SQLite itself would.
+func calculate(op operation) scalar {
+	return func(args []driver.Value) (driver.Value, error) {
+		if args[0] == nil || args[1] == nil {
+			return nil, nil
+		}
+		if z, ok := op.small(args[0], args[1]); ok {
+			return z, nil
+		}
+		x, ok1 := decimal(args[0])
+		y, ok2 := decimal(args[1])
+		if !ok1 || !ok2 {
+			return finite(op.loose(float(args[0]), float(args[1])))
+		}
+		return op.exact(x, y).value(), nil
+	}
+}
+
+func (op operation) exact(x, y fixed) fixed {
+	if op.aligned {
+		scale := max(x.scale, y.scale)
+		return fixed{op.slow(new(big.Int), x.to(scale), y.to(scale)), scale}
+	}
+	return fixed{op.slow(new(big.Int), x.n, y.n), x.scale + y.scale}
+}
+
+// small calculates without memory of its own, as long as all digits fit.
+func (op operation) small(a, b driver.Value) (driver.Value, bool) {
+	x, s, ok1 := short(a)
+	y, t, ok2 := short(b)
+	if !ok1 || !ok2 {
+		return nil, false
+	}
+	scale := s + t
+	if op.aligned {
+		scale = max(s, t)
+		if x, ok1 = quickProduct(x, tenth[scale-s]); !ok1 {
+			return nil, false
+		}
+		if y, ok2 = quickProduct(y, tenth[scale-t]); !ok2 {
+			return nil, false
+		}
+	}
+	z, ok := op.quick(x, y)
+	switch {
+	case !ok:
+		return nil, false
+	case scale == 0:
+		return z, true
+	case z >= safe || z <= -safe || scale >= len(pow10):
+		return nil, false
+	}
+	return float64(z) / pow10[scale], true
+}
+
+// short gives a value as n / 10^scale.
+func short(v driver.Value) (n int64, scale int, ok bool) {
+	switch x := v.(type) {
+	case int64:
+		return x, 0, true
+	case float64:
+		return digits(x)
+	}
+	return 0, 0, false
 }
 
 // remainder has the sign of the number that is divided; by 0, and of doubles from 10^15 on, there is none.
@@ -229,6 +274,17 @@ func shorten(args []driver.Value, half bool) driver.Value {
 	x, ok := args[0].(float64)
 	if !ok || math.Abs(x) >= 1e15 {
 		return args[0]
+	}
+	if z, scale, ok := digits(x); ok {
+		if scale <= int(n) {
+			return x
+		}
+		unit := tenth[scale-int(n)]
+		q, r := z/unit, z%unit
+		if half && 2*max(r, -r) >= unit {
+			q += int64(cmp.Compare(z, 0))
+		}
+		return float64(q) / pow10[n]
 	}
 	f, ok := decimal(x)
 	if !ok || f.scale <= int(n) {
@@ -377,64 +433,56 @@ func compare(args []driver.Value) (driver.Value, error) {
 	if !ok1 || !ok2 {
 		return nil, nil
 	}
-	return int64(difference(x, y).n.Sign()), nil
+	return int64(subtraction.exact(x, y).n.Sign()), nil
 }
 
-// A total is SUM without its overflow, and exact for decimals.
+// A total is SUM without its overflow, and exact for decimals. Values are added as whole numbers of each scale
+// while they fit, and the rest apart.
 type total struct {
-	n     int64 // while everything fits
-	sum   fixed // of what did not
+	sums  [len(tenth)]int64
+	rest  fixed
 	rows  int64
 	reals int64 // values that were doubles
 }
 
 func newTotal(sqlite.FunctionContext) (sqlite.AggregateFunction, error) {
-	return &total{sum: fixed{new(big.Int), 0}}, nil
+	return &total{rest: fixed{new(big.Int), 0}}, nil
 }
 
 // Step adds a value.
-func (t *total) Step(_ *sqlite.FunctionContext, args []driver.Value) error { return t.add(args[0], 1) }
+func (t *total) Step(_ *sqlite.FunctionContext, args []driver.Value) error {
+	return t.add(args[0], addition, 1)
+}
 
 // WindowInverse takes a value away.
 func (t *total) WindowInverse(_ *sqlite.FunctionContext, args []driver.Value) error {
-	return t.add(args[0], -1)
+	return t.add(args[0], subtraction, -1)
 }
 
-func (t *total) add(v driver.Value, sign int64) error {
+func (t *total) add(v driver.Value, op operation, rows int64) error {
 	if v == nil {
 		return nil
 	}
-	t.rows += sign
-	x, ok := v.(int64)
+	t.rows += rows
+	if s, ok := v.(string); !ok {
+		if _, real := v.(float64); real {
+			t.reals += rows
+		}
+	} else if f, ok := written(s); !ok || f.scale > 0 {
+		v = lead(s)
+		t.reals += rows
+	}
+	if n, scale, ok := short(v); ok {
+		if z, ok := op.quick(t.sums[scale], n); ok {
+			t.sums[scale] = z
+			return nil
+		}
+	}
+	f, ok := decimal(v)
 	if !ok {
-		f, ok := decimal(v)
-		if !ok {
-			f, _ = decimal(float(v))
-		}
-		if f.n == nil {
-			return errors.New(failed + "a number beyond the range of doubles")
-		}
-		if _, whole := v.(string); !whole || f.scale > 0 {
-			t.reals += sign
-		}
-		if sign < 0 {
-			t.sum = difference(t.sum, f)
-		} else {
-			t.sum = sum(t.sum, f)
-		}
-		return nil
+		return errors.New(failed + "a number beyond the range of doubles")
 	}
-	add := quickSum
-	if sign < 0 {
-		add = quickDifference
-	}
-	if n, ok := add(t.n, x); ok {
-		t.n = n
-		return nil
-	}
-	t.sum = sum(t.sum, fixed{big.NewInt(t.n), 0})
-	t.sum = sum(t.sum, fixed{new(big.Int).Mul(big.NewInt(x), big.NewInt(sign)), 0})
-	t.n = 0
+	t.rest = op.exact(t.rest, f)
 	return nil
 }
 
@@ -443,7 +491,12 @@ func (t *total) WindowValue(*sqlite.FunctionContext) (driver.Value, error) {
 	if t.rows == 0 {
 		return nil, nil
 	}
-	f := sum(t.sum, fixed{big.NewInt(t.n), 0})
+	f := t.rest
+	for scale, n := range t.sums {
+		if n != 0 {
+			f = addition.exact(f, fixed{big.NewInt(n), scale})
+		}
+	}
 	if t.reals == 0 {
 		return fixed{f.n.Quo(f.n, tens(f.scale)), 0}.value(), nil
 	}
