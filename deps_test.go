@@ -30,9 +30,10 @@ var layers = []struct {
 	{"engine/policy", []string{"schema", "schema/problem", "schema/query"}},
 	{"engine/plan", []string{"schema", "schema/problem", "schema/query", "engine/funcs", "engine/policy"}},
 	{"engine/sqlgen", []string{"schema", "schema/problem", "schema/query", "engine/funcs", "engine/plan"}},
-	{"engine/dialect/mysql", []string{"schema", "schema/problem", "schema/query", "engine/funcs", "engine/plan", "engine/sqlgen"}},
+	{"engine/dialect/prepared", nil},
+	{"engine/dialect/mysql", []string{"engine/dialect/prepared", "schema", "schema/problem", "schema/query", "engine/funcs", "engine/plan", "engine/sqlgen"}},
 	{"engine/dialect/postgres", []string{"schema", "schema/problem", "schema/query", "engine/funcs", "engine/plan", "engine/sqlgen"}},
-	{"engine/dialect/sqlite", []string{"schema", "schema/problem", "schema/query", "engine/funcs", "engine/plan", "engine/sqlgen"}},
+	{"engine/dialect/sqlite", []string{"engine/dialect/prepared", "schema", "schema/problem", "schema/query", "engine/funcs", "engine/plan", "engine/sqlgen"}},
 	// The engine is handed its dialects; one that it knew by name could not be left out or added from outside.
 	{"engine", []string{"schema", "schema/problem", "schema/query", "engine/funcs", "engine/policy", "engine/plan", "engine/sqlgen"}},
 	{"access", []string{"schema/problem", "engine/policy"}},

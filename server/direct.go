@@ -173,11 +173,22 @@ func (g *guard) direct(w http.ResponseWriter, r *http.Request, m *message, c cal
 	}
 	ctx, done := g.calls.run(r.Context(), r.Header.Get(mcpgo.HeaderKeySessionID), m.id)
 	defer done()
+	stream := eventStream{w: w}
+	stop := func() {}
+	if m.beat != nil && takesEvents(r.Header) {
+		stop = g.s.progress(ctx, m.beat, stream.send)
+	}
+	defer stop()
 	out, ok := g.s.direct(ctx, m, c)
 	if !ok {
 		return false
 	}
+	stop() // nothing is told after the answer
 	if ctx.Err() != nil { // nobody waits for it
+		return true
+	}
+	if stream.open {
+		stream.send(out)
 		return true
 	}
 	h := w.Header()

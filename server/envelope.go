@@ -19,6 +19,7 @@ type message struct {
 	cursor  bool   // there is a params.cursor
 	version string // the protocol version that params._meta names; "" before 2026-07-28
 	caps    []byte // the client's capabilities in params._meta
+	beat    []byte // the progress token in params._meta; nil when none is asked for
 	rest    []byte // the message with empty arguments, for the MCP library
 }
 
@@ -30,13 +31,14 @@ var (
 )
 
 const (
-	metaVersionKey = "io.modelcontextprotocol/protocolVersion"
-	metaCapsKey    = "io.modelcontextprotocol/clientCapabilities"
-	methodCall     = "tools/call"
-	methodList     = "tools/list"
-	methodInit     = "initialize"
-	methodCancel   = "notifications/cancelled"
-	methodListen   = "subscriptions/listen"
+	metaVersionKey  = "io.modelcontextprotocol/protocolVersion"
+	metaCapsKey     = "io.modelcontextprotocol/clientCapabilities"
+	metaProgressKey = "progressToken"
+	methodCall      = "tools/call"
+	methodList      = "tools/list"
+	methodInit      = "initialize"
+	methodCancel    = "notifications/cancelled"
+	methodListen    = "subscriptions/listen"
 
 	// maxNesting is the deepest JSON that encoding/json reads. Arguments nested deeper are still handed to
 	// the engine, which refuses them with a code; anything else that deep is no message.
@@ -90,11 +92,14 @@ func (m *message) params(body []byte, at span) error {
 		return err
 	}
 	if v, ok := in["_meta"]; ok && body[v.start] == '{' {
-		meta, err := members(body, v.start, metaVersionKey, metaCapsKey)
+		meta, err := members(body, v.start, metaVersionKey, metaCapsKey, metaProgressKey)
 		if err != nil {
 			return err
 		}
 		m.caps = meta[metaCapsKey].in(body)
+		if token := meta[metaProgressKey].in(body); ordinaryID(token) {
+			m.beat = token
+		}
 		if v, ok := meta[metaVersionKey]; ok {
 			_ = json.Unmarshal(v.in(body), &m.version) // no string is no version, as the library sees it
 		}

@@ -90,6 +90,8 @@ func (g *guard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	} else if no := g.session(r, who, ""); no != nil {
 		g.refuse(w, no)
 		return
+	} else if id := r.Header.Get(mcpgo.HeaderKeySessionID); r.Method == http.MethodGet && id != "" {
+		defer g.sessions.hold(id)()
 	}
 	g.next.ServeHTTP(w, r.WithContext(withCaller(ctx, c)))
 }

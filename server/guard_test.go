@@ -164,7 +164,7 @@ func TestSlowBody(t *testing.T) {
 	s := newServer(t, newFake(), Options{})
 	h, closeStreams := s.handler(tcp(t, "127.0.0.1:1"))
 	defer closeStreams()
-	ts := httptest.NewServer(&guard{s: s, sessions: newSessions(nil), next: h, places: newPlaces(tcp(t, "127.0.0.1:1"), nil, nil), bodyTime: 100 * time.Millisecond})
+	ts := httptest.NewServer(&guard{s: s, sessions: newSessions(nil, time.Hour), next: h, places: newPlaces(tcp(t, "127.0.0.1:1"), nil, nil), bodyTime: 100 * time.Millisecond})
 	defer ts.Close()
 	conn, err := net.Dial("tcp", ts.Listener.Addr().String())
 	if err != nil {
@@ -236,16 +236,16 @@ func TestSessions(t *testing.T) {
 
 // Replicas that share the secret accept each other's sessions; others do not.
 func TestSharedSecret(t *testing.T) {
-	one := newSessions([]byte("secret one"))
+	one := newSessions([]byte("secret one"), time.Hour)
 	id := one.make("alice")
-	if !newSessions([]byte("secret one")).valid(id, "alice") {
+	if !newSessions([]byte("secret one"), time.Hour).valid(id, "alice") {
 		t.Error("a replica refuses the session")
 	}
 	for _, c := range []struct{ secret, owner, id string }{
 		{"secret two", "alice", id}, {"secret one", "bob", id}, {"secret one", "alice", id + "x"},
 		{"secret one", "alice", "x" + id}, {"secret one", "alice", ""}, {"secret one", "alice", "."},
 	} {
-		if newSessions([]byte(c.secret)).valid(c.id, c.owner) {
+		if newSessions([]byte(c.secret), time.Hour).valid(c.id, c.owner) {
 			t.Errorf("%+v is accepted", c)
 		}
 	}
@@ -343,7 +343,7 @@ func TestPanics(t *testing.T) {
 		t.Errorf("the log has no panic, stack and request id: %s", out)
 	}
 	w := httptest.NewRecorder()
-	g := &guard{s: s, sessions: newSessions(nil), places: newPlaces(tcp(t, "127.0.0.1:1"), nil, nil), bodyTime: time.Second,
+	g := &guard{s: s, sessions: newSessions(nil, time.Hour), places: newPlaces(tcp(t, "127.0.0.1:1"), nil, nil), bodyTime: time.Second,
 		next: http.HandlerFunc(func(http.ResponseWriter, *http.Request) { panic("secret") })}
 	r := httptest.NewRequest(http.MethodPost, "http://127.0.0.1/mcp", strings.NewReader(`{"jsonrpc":"2.0","id":1,"method":"ping"}`))
 	r.Header.Set("Content-Type", "application/json")

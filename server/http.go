@@ -96,7 +96,7 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 
 // handler routes the server's paths. The function ends every open event stream.
 func (s *Server) handler(listen net.Addr) (http.Handler, func()) {
-	sessions := newSessions(s.opts.Secret)
+	sessions := newSessions(s.opts.Secret, s.opts.IdleTTL)
 	lib := mcpgo.NewStreamableHTTPServer(s.mcp,
 		mcpgo.WithSessionIdManagerResolver(sessions),
 		mcpgo.WithSessionIdleTTL(s.opts.IdleTTL),

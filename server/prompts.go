@@ -121,8 +121,8 @@ func (s *Server) prepareResource(ctx context.Context, c *caller, m *message, uri
 	if !ours {
 		return nil // the library knows no other either
 	}
-	code, err := url.PathUnescape(code)
-	if err == nil && code != "" {
+	if plain, err := url.PathUnescape(code); err == nil && plain != "" {
+		code = plain
 		for _, block := range s.blocks(ctx, *c, code, "full") {
 			if head, _, _ := strings.Cut(block, " "); head == code {
 				c.offer.uri, c.offer.text = uri, block

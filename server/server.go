@@ -69,6 +69,7 @@ type Server struct {
 	health   health
 	parts    parts
 	drain    time.Duration // from the signal to the end
+	beat     time.Duration // between two signs of life of a call
 }
 
 // New makes a server. It fails for a language that has no descriptions, and without a backend.
@@ -100,7 +101,7 @@ func New(b Backend, opts Options) (*Server, error) {
 	if opts.Log == nil {
 		opts.Log = slog.Default()
 	}
-	s := &Server{opts: opts, tools: tools, views: views, log: opts.Log, drain: drainTime}
+	s := &Server{opts: opts, tools: tools, views: views, log: opts.Log, drain: drainTime, beat: progressTime}
 	s.backend.Store(newLease(b))
 	s.mcp = s.library()
 	s.log.Info("tools", "sha256", s.tools.hash())

@@ -8,60 +8,131 @@ import (
 	"encoding/base64"
 	"errors"
 	"net/http"
+	"strconv"
 	"strings"
 	"sync"
+	"time"
 
 	mcpgo "github.com/mark3labs/mcp-go/server"
 
 	"resq/engine/policy"
 )
 
-// sessions makes and checks session ids. An id carries a MAC over its owner's name, so no state decides whose
-// session it is and replicas with one secret agree; only ended sessions are remembered.
+// sessions makes and checks session ids. An id carries when it was made and a MAC over that and its owner's
+// name, so no state decides whose session it is, and replicas with one secret agree. What is remembered, within
+// bounds, is which sessions have ended and when each was last used.
 type sessions struct {
 	secret []byte
+	idle   time.Duration // after which a session is over
 
 	mu    sync.Mutex
+	used  map[string]use
 	ended map[string]bool
 	order []string // of ended, oldest first
 }
 
-// maxEnded bounds the memory of ended sessions. An id that is forgotten is valid again, for its owner only.
-const maxEnded = 10_000
+// A use is when a session was last heard of. One with open streams is in use for as long as they are.
+type use struct {
+	last    time.Time
+	streams int
+}
+
+// Bounds of what is remembered. An ended session that is forgotten is valid again, for its owner only, until it
+// is too old; of one whose use is forgotten only its age is known.
+const (
+	maxEnded = 10_000
+	maxUsed  = 100_000
+)
 
 var errSession = errors.New("unknown session")
 
-func newSessions(secret []byte) *sessions {
-	return &sessions{secret: secret, ended: map[string]bool{}}
+func newSessions(secret []byte, idle time.Duration) *sessions {
+	return &sessions{secret: secret, idle: idle, used: map[string]use{}, ended: map[string]bool{}}
 }
 
-func (s *sessions) mac(nonce, owner string) string {
+func (s *sessions) mac(nonce, made, owner string) string {
 	h := hmac.New(sha256.New, s.secret)
-	h.Write([]byte("session\x00" + nonce + "\x00" + owner))
+	h.Write([]byte("session\x00" + nonce + "\x00" + made + "\x00" + owner))
 	return base64.RawURLEncoding.EncodeToString(h.Sum(nil)[:20])
 }
 
 // make gives a new id to its owner.
-func (s *sessions) make(owner string) string {
-	nonce := rand.Text()
-	return nonce + "." + s.mac(nonce, owner)
+func (s *sessions) make(owner string) string { return s.madeAt(owner, time.Now()) }
+
+func (s *sessions) madeAt(owner string, at time.Time) string {
+	nonce, made := rand.Text(), strconv.FormatInt(at.Unix(), 36)
+	return nonce + "." + made + "." + s.mac(nonce, made, owner)
 }
 
-// valid says whether id is a session of owner that has not ended.
+// valid says whether id is a session of owner that has not ended, and counts as a use of it.
 func (s *sessions) valid(id, owner string) bool {
-	nonce, mac, ok := strings.Cut(id, ".")
-	if !ok || subtle.ConstantTimeCompare([]byte(mac), []byte(s.mac(nonce, owner))) != 1 {
+	nonce, rest, _ := strings.Cut(id, ".")
+	made, mac, ok := strings.Cut(rest, ".")
+	if !ok || subtle.ConstantTimeCompare([]byte(mac), []byte(s.mac(nonce, made, owner))) != 1 {
+		return false
+	}
+	seconds, err := strconv.ParseInt(made, 36, 64)
+	if err != nil {
 		return false
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return !s.ended[id]
+	now := time.Now()
+	u, known := s.used[id]
+	if !known {
+		u.last = time.Unix(seconds, 0)
+	}
+	if s.ended[id] || u.streams == 0 && now.Sub(u.last) > s.idle {
+		delete(s.used, id)
+		return false
+	}
+	if !known {
+		s.room(now)
+	}
+	u.last = now
+	s.used[id] = u
+	return true
+}
+
+// room keeps the uses within their bound: first those of sessions that are over go, then any.
+func (s *sessions) room(now time.Time) {
+	if len(s.used) < maxUsed {
+		return
+	}
+	for id, u := range s.used {
+		if u.streams == 0 && now.Sub(u.last) > s.idle {
+			delete(s.used, id)
+		}
+	}
+	for id, u := range s.used {
+		if len(s.used) < maxUsed*9/10 { // so that not every new session has to look through all
+			return
+		}
+		if u.streams == 0 {
+			delete(s.used, id)
+		}
+	}
+}
+
+// hold keeps a session from being idle until the function is called.
+func (s *sessions) hold(id string) func() {
+	count := func(n int) {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		if !s.ended[id] {
+			u := s.used[id]
+			s.used[id] = use{time.Now(), u.streams + n}
+		}
+	}
+	count(1)
+	return func() { count(-1) }
 }
 
 // end remembers that a session is over.
 func (s *sessions) end(id string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	delete(s.used, id)
 	if s.ended[id] {
 		return
 	}
@@ -103,8 +174,8 @@ func (o ownSessions) Validate(id string) (bool, error) {
 	return false, errSession
 }
 
-// Terminate ends a session for its owner. The library's own clean-up of idle sessions frees memory and ends
-// none, so a client that was silent for an hour need not start again.
+// Terminate ends a session for its owner. The library's own clean-up of what it holds for idle sessions ends
+// none: it does not know of the calls that took the direct way.
 func (o ownSessions) Terminate(id string) (bool, error) {
 	if o.who != nil {
 		o.end(id)

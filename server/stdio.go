@@ -235,6 +235,11 @@ func (l *stdio) answer(ctx context.Context, m *message) (response any) {
 		return rpcError(m.id, no.rpc, no.message, no.code)
 	}
 	if plain(m, nil) { // Note [the direct way]
+		stop := func() {}
+		if m.beat != nil {
+			stop = l.s.progress(ctx, m.beat, func(note []byte) { l.write(note) })
+		}
+		defer stop()
 		if out, ok := l.s.direct(ctx, m, c); ok {
 			return out
 		}

@@ -43,6 +43,7 @@ type Arg struct {
 type Func struct {
 	Name     string
 	Aliases  string // other names, with blanks between them
+	Doc      string // what it gives, for the reference
 	Class    Class
 	Args     []Arg
 	Optional int  // how many of the last Args may be left out

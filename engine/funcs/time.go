@@ -3,35 +3,35 @@ package funcs
 // The functions of dates and times. Callers' spellings (STRFTIME, DATE_FORMAT, TO_CHAR, EXTRACT, DATE_TRUNC,
 // DATE('now', …), …) are turned into these where calls are bound. Weeks are those of ISO 8601.
 var timeFuncs = []Func{
-	part("YEAR", "", "YEAR({0})", "YEAR", "%Y"),
-	part("MONTH", "", "MONTH({0})", "MONTH", "%m"),
-	part("DAY", "DAYOFMONTH", "DAYOFMONTH({0})", "DAY", "%d"),
-	part("HOUR", "", "HOUR({0})", "HOUR", "%H"),
-	part("MINUTE", "", "MINUTE({0})", "MINUTE", "%M"),
-	{Name: "SECOND", Args: []Arg{{Kind: Moment}}, Result: Integer, Leaf: true,
+	part("YEAR", "", "Year", "YEAR({0})", "YEAR", "%Y"),
+	part("MONTH", "", "Month, 1 to 12", "MONTH({0})", "MONTH", "%m"),
+	part("DAY", "DAYOFMONTH", "Day of the month", "DAYOFMONTH({0})", "DAY", "%d"),
+	part("HOUR", "", "Hour", "HOUR({0})", "HOUR", "%H"),
+	part("MINUTE", "", "Minute", "MINUTE({0})", "MINUTE", "%M"),
+	{Name: "SECOND", Doc: "Second of the minute, without its fraction", Args: []Arg{{Kind: Moment}}, Result: Integer, Leaf: true,
 		MySQL: "SECOND({0})", Postgres: "CAST(FLOOR(EXTRACT(SECOND FROM {0})) AS bigint)", SQLite: "CAST(strftime('%S', {0}) AS INTEGER)"},
-	{Name: "QUARTER", Args: []Arg{{Kind: Moment}}, Result: Integer, Leaf: true,
+	{Name: "QUARTER", Doc: "Quarter of the year", Args: []Arg{{Kind: Moment}}, Result: Integer, Leaf: true,
 		MySQL: "QUARTER({0})", Postgres: "CAST(EXTRACT(QUARTER FROM {0}) AS bigint)", SQLite: "((CAST(strftime('%m', {0}) AS INTEGER) + 2) / 3)"},
-	part("WEEK", "WEEKOFYEAR", "WEEK({0}, 3)", "WEEK", "%V"),
-	part("DOY", "DAYOFYEAR", "DAYOFYEAR({0})", "DOY", "%j"),
+	part("WEEK", "WEEKOFYEAR", "Week by ISO 8601: it begins on Monday, week 1 holds the first Thursday", "WEEK({0}, 3)", "WEEK", "%V"),
+	part("DOY", "DAYOFYEAR", "Day of the year", "DAYOFYEAR({0})", "DOY", "%j"),
 	// DOW counts from Sunday as 0, DAYOFWEEK from Sunday as 1, WEEKDAY from Monday as 0, ISODOW from Monday as 1.
-	part("DOW", "", "(DAYOFWEEK({0}) - 1)", "DOW", "%w"),
-	part("ISODOW", "", "(WEEKDAY({0}) + 1)", "ISODOW", "%u"),
-	{Name: "DAYOFWEEK", Args: []Arg{{Kind: Moment}}, Result: Integer, Leaf: true,
+	part("DOW", "", "Day of the week, from Sunday as 0", "(DAYOFWEEK({0}) - 1)", "DOW", "%w"),
+	part("ISODOW", "", "Day of the week, from Monday as 1", "(WEEKDAY({0}) + 1)", "ISODOW", "%u"),
+	{Name: "DAYOFWEEK", Doc: "Day of the week, from Sunday as 1", Args: []Arg{{Kind: Moment}}, Result: Integer, Leaf: true,
 		MySQL: "DAYOFWEEK({0})", Postgres: "(CAST(EXTRACT(DOW FROM {0}) AS bigint) + 1)", SQLite: "(CAST(strftime('%w', {0}) AS INTEGER) + 1)"},
-	{Name: "WEEKDAY", Args: []Arg{{Kind: Moment}}, Result: Integer, Leaf: true,
+	{Name: "WEEKDAY", Doc: "Day of the week, from Monday as 0", Args: []Arg{{Kind: Moment}}, Result: Integer, Leaf: true,
 		MySQL: "WEEKDAY({0})", Postgres: "(CAST(EXTRACT(ISODOW FROM {0}) AS bigint) - 1)", SQLite: "(CAST(strftime('%u', {0}) AS INTEGER) - 1)"},
 	// English, whatever language a server speaks.
-	{Name: "DAYNAME", Args: []Arg{{Kind: Moment}}, Result: String, Leaf: true,
+	{Name: "DAYNAME", Doc: "Name of the day, in English", Args: []Arg{{Kind: Moment}}, Result: String, Leaf: true,
 		MySQL:    "(CASE DAYOFWEEK({0}) WHEN 1" + days + ")",
 		Postgres: "TO_CHAR({0}, 'FMDay')", SQLite: "(CASE CAST(strftime('%w', {0}) AS INTEGER) + 1 WHEN 1" + days + ")"},
-	{Name: "MONTHNAME", Args: []Arg{{Kind: Moment}}, Result: String, Leaf: true,
+	{Name: "MONTHNAME", Doc: "Name of the month, in English", Args: []Arg{{Kind: Moment}}, Result: String, Leaf: true,
 		MySQL:    "(CASE MONTH({0}) WHEN 1" + monthNames + ")",
 		Postgres: "TO_CHAR({0}, 'FMMonth')", SQLite: "(CASE CAST(strftime('%m', {0}) AS INTEGER) WHEN 1" + monthNames + ")"},
-	{Name: "EPOCH", Aliases: "UNIX_TIMESTAMP UNIXEPOCH", Args: []Arg{{Kind: Moment}}, Result: Integer, Leaf: true,
+	{Name: "EPOCH", Doc: "Seconds since 1970-01-01 00:00:00, without a fraction", Aliases: "UNIX_TIMESTAMP UNIXEPOCH", Args: []Arg{{Kind: Moment}}, Result: Integer, Leaf: true,
 		MySQL:    "CAST(FLOOR(TIMESTAMPDIFF(MICROSECOND, '1970-01-01 00:00:00', {0}) / 1000000) AS SIGNED)",
 		Postgres: "CAST(FLOOR(EXTRACT(EPOCH FROM {0})) AS bigint)", SQLite: "resq_epoch({0})"},
-	{Name: "JULIANDAY", Args: []Arg{{Kind: Moment}}, Result: Number, Leaf: true,
+	{Name: "JULIANDAY", Doc: "Days since noon of 24 November 4714 BC, with a fraction; differences are days", Args: []Arg{{Kind: Moment}}, Result: Number, Leaf: true,
 		MySQL:    "(TIMESTAMPDIFF(MICROSECOND, '1970-01-01 00:00:00', {0}) / 86400000000e0 + 2440587.5e0)",
 		Postgres: "(CAST(EXTRACT(EPOCH FROM {0}) AS double precision) / 86400 + 2440587.5)", SQLite: "resq_julian({0})"},
 	{Name: "#DATE", Args: []Arg{{Kind: Day}}, Result: Date,
@@ -40,7 +40,7 @@ var timeFuncs = []Func{
 		MySQL: "CAST(DATE_FORMAT({0}, '%Y-%m-%d %H:%i:%s') AS DATETIME)", Postgres: "DATE_TRUNC('second', CAST({0} AS timestamp))", SQLite: "datetime({0})"},
 	{Name: "#TIME", Args: []Arg{{Kind: Moment}}, Result: Time,
 		MySQL: "CAST(DATE_FORMAT({0}, '%H:%i:%s') AS TIME)", Postgres: "CAST(DATE_TRUNC('second', CAST({0} AS timestamp)) AS time)", SQLite: "time({0})"},
-	{Name: "LAST_DAY", Args: []Arg{{Kind: Moment}}, Result: Date, Leaf: true,
+	{Name: "LAST_DAY", Doc: "Last day of the month", Args: []Arg{{Kind: Moment}}, Result: Date, Leaf: true,
 		MySQL: "LAST_DAY({0})", Postgres: "CAST(DATE_TRUNC('month', {0}) + INTERVAL '1 month' - INTERVAL '1 day' AS date)", SQLite: "resq_last_day({0})"},
 
 	trunc("YEAR", "CAST(DATE_FORMAT({0}, '%Y-01-01 00:00:00') AS DATETIME)", "year", "strftime('%Y-01-01 00:00:00', {0})"),
@@ -71,8 +71,8 @@ const (
 		" WHEN 8 THEN 'August' WHEN 9 THEN 'September' WHEN 10 THEN 'October' WHEN 11 THEN 'November' WHEN 12 THEN 'December' END"
 )
 
-func part(name, aliases string, mysql Template, pg, sqlite string) Func {
-	return Func{Name: name, Aliases: aliases, Args: []Arg{{Kind: Moment}}, Result: Integer, Leaf: true, MySQL: mysql,
+func part(name, aliases, doc string, mysql Template, pg, sqlite string) Func {
+	return Func{Name: name, Aliases: aliases, Doc: doc, Args: []Arg{{Kind: Moment}}, Result: Integer, Leaf: true, MySQL: mysql,
 		Postgres: Template("CAST(EXTRACT(" + pg + " FROM {0}) AS bigint)"), SQLite: Template("CAST(strftime('" + sqlite + "', {0}) AS INTEGER)")}
 }
 
@@ -92,7 +92,10 @@ func add(what, unit, most string) Func {
 		mysql, kind, shift = "DATE("+mysql+")", "date", "resq_shift_day("
 	}
 	postgres := "CAST({0} + CAST(" + inside("{1}", most) + " AS double precision) * INTERVAL '1 " + unit + "' AS " + kind + ")"
-	f.MySQL = Template("(CASE WHEN YEAR(" + mysql + ") >= 1 THEN " + mysql + " END)")
+	f.MySQL = Template(mysql)
+	if unit == "YEAR" || unit == "MONTH" { // days and less end at year 1 by themselves
+		f.MySQL = Template("(CASE WHEN YEAR(" + mysql + ") >= 1 THEN " + mysql + " END)")
+	}
 	f.Postgres = Template("(CASE WHEN EXTRACT(YEAR FROM " + postgres + ") BETWEEN 1 AND 9999 THEN " + postgres + " END)")
 	f.SQLite = Template(shift + "{0}, {1}, '" + unit + "')")
 	return f

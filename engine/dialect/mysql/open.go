@@ -13,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	"resq/engine/dialect/prepared"
 	"resq/engine/sqlgen"
 	"resq/schema"
 	"resq/schema/problem"
@@ -92,7 +93,7 @@ func (c *connector) Connect(ctx context.Context) (driver.Conn, error) {
 		return nil, err
 	}
 	in := raw.(inner)
-	n := &conn{inner: in, from: c.Connector, stmts: map[string]*stmt{}}
+	n := &conn{inner: in, from: c.Connector, stmts: prepared.New(in)}
 	if err := n.session(ctx, c.timeout); err != nil {
 		return nil, errors.Join(err, in.Close())
 	}

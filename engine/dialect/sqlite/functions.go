@@ -62,4 +62,3 @@ func single(args []driver.Value) (driver.Value, error) {
 	}
 	return args[1], nil
 }
-

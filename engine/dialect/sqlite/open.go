@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"resq/engine/dialect/prepared"
 	"resq/engine/sqlgen"
 	"resq/schema"
 	"resq/schema/problem"
@@ -58,7 +59,34 @@ func (g *guarded) Connect(ctx context.Context) (driver.Conn, error) {
 	if err := r.RegisterAuthorizer(authorize); err != nil {
 		return nil, errors.Join(err, c.Close())
 	}
-	return c, nil
+	in, ok := c.(inner)
+	if !ok {
+		return nil, errors.Join(errors.New("the sqlite driver is not the one this was written for"), c.Close())
+	}
+	return &conn{in, prepared.New(in)}, nil
+}
+
+// inner is what the driver's connections can do and ours passes on.
+type inner interface {
+	driver.Conn
+	driver.ConnPrepareContext
+	driver.ConnBeginTx
+	driver.QueryerContext
+	driver.ExecerContext
+	driver.Pinger
+	driver.SessionResetter
+	driver.Validator
+}
+
+// A conn keeps its prepared statements.
+type conn struct {
+	inner
+	stmts *prepared.Statements
+}
+
+// QueryContext prepares a text once.
+func (c *conn) QueryContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Rows, error) {
+	return c.stmts.Query(ctx, query, args, func() {})
 }
 
 // forbidden functions reach outside the database or fill memory.
