@@ -59,6 +59,7 @@ type database struct {
 	driver  Driver
 	timeout time.Duration
 	shared  *shared
+	queue   *queue
 }
 
 // poolSize is the most connections of a pool when the catalog does not say.
@@ -122,7 +123,7 @@ func (e *Engine) open(c *schema.Connection) error {
 		db.SetMaxOpenConns(n)
 		db.SetMaxIdleConns(n)
 		db.SetConnMaxIdleTime(5 * time.Minute)
-		e.dbs[c] = &database{db, d, timeout, &shared{uses: 1}}
+		e.dbs[c] = &database{db, d, timeout, &shared{uses: 1}, newQueue(n, timeout)}
 		return nil
 	}
 	return fmt.Errorf("connection %s: there is no driver %q", c.Name, c.Driver)

@@ -16,6 +16,10 @@ import (
 // principal does not see, met while the database was free to evaluate conditions early: then everything is
 // run once more behind fences, and only what fails again is told (security.md 5.4).
 func (e *Engine) execute(ctx context.Context, db *database, p *plan.Plan, st statements, r *query.Request) (*Answer, error) {
+	if err := db.queue.enter(ctx); err != nil {
+		return nil, err
+	}
+	defer db.queue.leave()
 	ctx, cancel := context.WithTimeout(ctx, db.timeout)
 	defer cancel()
 	a, err := e.fetch(ctx, db, p, st, r)

@@ -183,7 +183,7 @@ func (g *guard) direct(w http.ResponseWriter, r *http.Request, m *message, c cal
 	if !ok {
 		return false
 	}
-	stop() // nothing is told after the answer
+	stop()                // nothing is told after the answer
 	if ctx.Err() != nil { // nobody waits for it
 		return true
 	}

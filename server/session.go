@@ -60,7 +60,7 @@ func (s *sessions) mac(nonce, made, owner string) string {
 func (s *sessions) make(owner string) string { return s.madeAt(owner, time.Now()) }
 
 func (s *sessions) madeAt(owner string, at time.Time) string {
-	nonce, made := rand.Text(), strconv.FormatInt(at.Unix(), 36)
+	nonce, made := rand.Text(), strconv.FormatInt(at.UnixMilli(), 36)
 	return nonce + "." + made + "." + s.mac(nonce, made, owner)
 }
 
@@ -71,7 +71,7 @@ func (s *sessions) valid(id, owner string) bool {
 	if !ok || subtle.ConstantTimeCompare([]byte(mac), []byte(s.mac(nonce, made, owner))) != 1 {
 		return false
 	}
-	seconds, err := strconv.ParseInt(made, 36, 64)
+	since, err := strconv.ParseInt(made, 36, 64)
 	if err != nil {
 		return false
 	}
@@ -80,7 +80,7 @@ func (s *sessions) valid(id, owner string) bool {
 	now := time.Now()
 	u, known := s.used[id]
 	if !known {
-		u.last = time.Unix(seconds, 0)
+		u.last = time.UnixMilli(since)
 	}
 	if s.ended[id] || u.streams == 0 && now.Sub(u.last) > s.idle {
 		delete(s.used, id)

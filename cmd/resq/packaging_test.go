@@ -102,7 +102,7 @@ func TestOperationPage(t *testing.T) {
 			continue
 		}
 		seen++
-		c, err := parseConfig("/etc/resq/resq.yaml", []byte(m[2]), environment("ALICE_KEY", "alice-key-0123456789", "REPORTS_KEY", "reports-key-01234567", "REPORTS_KEY_OLD", "reports-key-76543210"))
+		c, err := parseConfig("/etc/resq/resq.yaml", []byte(m[2]), environment("ALICE_KEY", "alice-key-0123456789", "REPORTS_KEY", "reports-key-01234567", "REPORTS_KEY_NEW", "reports-key-76543210"))
 		if err != nil || c.Keys.Len() != 3 || c.Catalog[0] != "/etc/resq/catalog" || c.Limits.MaxRows != 1000 || c.State != "/var/lib/resq" || c.Principals["reports"].Scopes[0] != "read" {
 			t.Errorf("%+v %v", c, err)
 		}

@@ -98,11 +98,13 @@ func (f Func) all(t Template) Func {
 	return f
 }
 
+var lists = [][]Func{textFuncs, numberFuncs, timeFuncs, logicFuncs, aggregateFuncs, windowFuncs}
+
 var byName = map[string]*Func{}
 var names []string
 
 func init() {
-	for _, list := range [][]Func{textFuncs, numberFuncs, aggregateFuncs, windowFuncs, timeFuncs, logicFuncs} {
+	for _, list := range lists {
 		for i := range list {
 			f := &list[i]
 			f.Exact, f.Whole = f.with(f.Exact), f.with(f.Whole)

@@ -13,9 +13,12 @@ import (
 
 // specials are the functions that are put together here because a row of the table cannot say them: they
 // read a literal, take a unit of time, or spell another function.
-var specials = []string{"CAST", "EXTRACT", "DATE_PART", "DATE", "DATETIME", "TIMESTAMP", "TIME", "CURRENT_DATE", "CURRENT_TIMESTAMP",
-	"CURRENT_TIME", "LOCALTIMESTAMP", "NOW", "CURDATE", "STRFTIME", "DATE_FORMAT", "TO_CHAR", "DATE_TRUNC", "DATE_ADD", "DATE_SUB",
-	"ADDDATE", "SUBDATE", "DATEDIFF", "TIMESTAMPDIFF", "TIMESTAMPADD", "IF", "IIF", "MOD", "JSON_VALUE", "JSON_EXTRACT", "JSON_LENGTH", "JSON_ARRAY_LENGTH"}
+var specials = func() (names []string) {
+	for _, s := range funcs.Spellings {
+		names = append(names, s.Name)
+	}
+	return names
+}()
 
 // function finds a function by its name; a special one has no row and gives nil.
 func function(name string) (*funcs.Func, bool) {

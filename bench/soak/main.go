@@ -1,0 +1,121 @@
+// Command soak runs a resq server under load, with reloads and disconnects, and says whether it answers right to
+// the end and stays as small as it was.
+//
+// The server serves the demonstration from catalog files that change every second between two versions whose
+// answers are known beforehand; some saves are rubbish. Clients call, hang up in the middle, and begin and end
+// sessions. A wrong answer, an error, or growth ends the command with 1.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"sync"
+	"syscall"
+	"time"
+)
+
+type options struct {
+	resq, catalog string
+	time, reload  time.Duration
+	connections   int
+}
+
+func main() {
+	var o options
+	flag.StringVar(&o.resq, "resq", "bin/resq", "the `program`")
+	flag.StringVar(&o.catalog, "catalog", "resources/store", "`directory` of the demonstration's catalog")
+	flag.DurationVar(&o.time, "time", 10*time.Minute, "how long")
+	flag.DurationVar(&o.reload, "reload", time.Second, "time between two saves of the catalog")
+	flag.IntVar(&o.connections, "connections", 64, "clients at once")
+	flag.Parse()
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	if err := soak(ctx, o); err != nil {
+		fmt.Fprintln(os.Stderr, "soak:", err)
+		os.Exit(1)
+	}
+}
+
+const (
+	warmUp   = 5 * time.Second
+	coolDown = 3 * time.Second
+)
+
+func soak(ctx context.Context, o options) error {
+	dir, err := os.MkdirTemp("", "resq-soak-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	shop, err := newShop(ctx, o, dir)
+	if err != nil {
+		return err
+	}
+	s, err := startServer(o.resq, shop)
+	if err != nil {
+		return err
+	}
+	defer s.kill()
+
+	load, end := context.WithTimeout(ctx, warmUp+o.time)
+	defer end()
+	t := &tally{refused: map[string]int64{}}
+	var running sync.WaitGroup
+	for i := range o.connections {
+		c := newClient(s.url, shop, t, rand.New(rand.NewPCG(uint64(i), 1)), i%4 == 0)
+		running.Go(func() { c.run(load) })
+	}
+	running.Go(func() { shop.change(load, o.reload) })
+
+	r := &result{}
+	measure := func(name string, after time.Duration) error {
+		select {
+		case <-time.After(after):
+		case <-load.Done():
+		}
+		m, err := s.measure()
+		if err != nil {
+			return err
+		}
+		m.name = name
+		r.samples = append(r.samples, m)
+		return nil
+	}
+	err = measure("start", warmUp)
+	for i := 1; err == nil && i < 10; i++ {
+		err = measure(fmt.Sprintf("%d %%", i*10), o.time/10)
+	}
+	if err == nil {
+		err = measure("end", o.time/10-time.Second)
+	}
+	<-load.Done()
+	running.Wait()
+	if err != nil {
+		return errors.Join(err, ctx.Err())
+	}
+	time.Sleep(coolDown)
+	idle, err := s.measure()
+	if err != nil {
+		return err
+	}
+	idle.name = "idle"
+	r.samples = append(r.samples, idle)
+	r.exit = s.end()
+	r.saves, r.rubbish = shop.saves, shop.rubbish
+	return r.tell(os.Stdout, o, t, s)
+}
+
+// replace writes a file beside the old one and then in its place.
+func replace(path, text string) error {
+	temp := filepath.Join(filepath.Dir(path), ".new")
+	if err := os.WriteFile(temp, []byte(text), 0o600); err != nil {
+		return err
+	}
+	return os.Rename(temp, path)
+}

@@ -1,0 +1,67 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"text/tabwriter"
+)
+
+// A result is what a run came to.
+type result struct {
+	samples        []sample // start, in between, end, idle
+	saves, rubbish int
+	exit           error
+}
+
+// Growth between the start and the end that load alone explains: connections come and go.
+const (
+	moreGoroutines = 64
+	moreFiles      = 40
+	moreMemory     = 48 << 20
+)
+
+// tell prints the result. The error says what is not as it must be.
+func (r *result) tell(w io.Writer, o options, t *tally, s *serverProcess) error {
+	fmt.Fprintf(w, "%v at %d connections\n\n", o.time, o.connections)
+	tab := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
+	fmt.Fprint(tab, "\tgoroutines\tfiles\tRSS MiB\theap MiB\t\n")
+	for _, m := range r.samples {
+		fmt.Fprintf(tab, "%s\t%d\t%d\t%.1f\t%.1f\t\n", m.name, m.Goroutines, m.files, float64(m.rss)/(1<<20), float64(m.HeapBytes)/(1<<20))
+	}
+	if err := tab.Flush(); err != nil {
+		return err
+	}
+	fmt.Fprintf(w, "\nanswers %d (%.0f/s), wrong %d, errors %d, refused %v\n", t.answered.Load(), float64(t.answered.Load())/(warmUp+o.time).Seconds(), t.wrong.Load(), t.failed.Load(), t.refused)
+	fmt.Fprintf(w, "hung up in the middle %d, broken off before it was sent %d, sessions %d\n", t.hungUp.Load(), t.broken.Load(), t.sessions.Load())
+	fmt.Fprintf(w, "saves %d, reloads %d; bad saves %d, told %d; errors in the log %d\n", r.saves, s.reloads.Load(), r.rubbish, s.bad.Load(), s.errors.Load())
+	return r.judge(t, s)
+}
+
+func (r *result) judge(t *tally, s *serverProcess) error {
+	var bad []error
+	tell := func(is bool, format string, args ...any) {
+		if is {
+			bad = append(bad, fmt.Errorf(format, args...))
+		}
+	}
+	start, end := r.samples[0], r.samples[len(r.samples)-2]
+	tell(t.answered.Load() == 0, "nothing was answered")
+	tell(t.wrong.Load() > 0 || t.failed.Load() > 0, "the first wrong answer or error: %s", t.first)
+	tell(len(t.refused) > 0, "calls were refused: %v", t.refused)
+	tell(s.errors.Load() > 0, "an error in the log: %s", deref(s.firstErr.Load()))
+	tell(s.reloads.Load() < int64(r.saves)*8/10, "only %d of %d saves were loaded", s.reloads.Load(), r.saves)
+	tell(s.bad.Load() < int64(r.rubbish)*8/10, "only %d of %d bad saves were told", s.bad.Load(), r.rubbish)
+	tell(end.Goroutines > start.Goroutines+moreGoroutines, "goroutines grow: %d → %d", start.Goroutines, end.Goroutines)
+	tell(end.files > start.files+moreFiles, "open files grow: %d → %d", start.files, end.files)
+	tell(end.rss > start.rss+moreMemory, "memory grows: %d → %d", start.rss, end.rss)
+	tell(r.exit != nil, "the server did not end well: %v", r.exit)
+	return errors.Join(bad...)
+}
+
+func deref(s *string) string {
+	if s == nil {
+		return ""
+	}
+	return *s
+}

@@ -1,0 +1,152 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"time"
+)
+
+// A shop is the demonstration in files that can be changed, with two versions of its catalog: in the second, only
+// orders that are done are seen, and customers are read over a pool of another size.
+type shop struct {
+	dir, db  string
+	versions [2]map[string]string // file → text
+	calls    []call
+	saves    int
+	rubbish  int
+}
+
+// A call is a request with its answer in each version. Slow ones are there to be hung up on.
+type call struct {
+	tool, args string
+	answers    [2]string
+	slow       bool
+}
+
+const sumByMonth = `{"resource":"Order","fields":[{"code":"channel"},{"code":"status"},{"code":"SUM(Order.amount)","isExpr":true,"alias":"total"},{"code":"COUNT(*)","isExpr":true,"alias":"n"}],"groupBy":["Order.channel","Order.status"]}`
+
+var calls = []call{
+	{tool: "res-query", args: `{"resource":"Category","fields":[{"code":"id"},{"code":"name"}],"limit":10}`},
+	{tool: "res-query", args: `{"resource":"Order","fields":[{"code":"COUNT(*)","isExpr":true,"alias":"n"}]}`},
+	{tool: "res-query", args: `{"resource":"Order","fields":[{"code":"order_no"},{"code":"amount"},{"code":"status"}],"limit":30}`},
+	{tool: "res-query", args: `{"resource":"Order","fields":[{"code":"order_no"},{"code":"name","codeResource":"Customer"}],"relations":[{"code":"Customer","actuallyResource":"Customer","actuallyField":"id","relationResource":"Order","relationField":"customer_id","type":"inner"}],"conditions":{"type":"and","exprs":[{"field":"channel","operator":"=","token":"web"}]},"limit":20,"format":"csv"}`},
+	{tool: "res-query", args: sumByMonth},
+	{tool: "res-query", args: `{"resource":"Customer","fields":[{"code":"name"},{"code":"phone"}],"conditions":{"type":"and","exprs":[{"field":"id","operator":"IN","token":"1,2,3,4,5"}]}}`},
+	{tool: "res-schema", args: `{"keywords":"订单","detail":"full"}`},
+	{tool: "res-query", args: `{"resource":"Nosuch","fields":[]}`},
+	{tool: "res-query", args: `{"resource":"OrderItem","fields":[{"code":"order_id","codeResource":"OrderItem"},{"code":"SUM(OrderItem.amount)","isExpr":true,"alias":"total"}],"groupBy":["OrderItem.order_id"],"orderBy":[{"type":"sql","expr":"SUM(OrderItem.amount)","direction":"desc"},{"type":"sql","expr":"OrderItem.order_id","direction":"asc"}],"limit":5}`, slow: true},
+}
+
+const doneOnly = `    rows: {type: and, exprs: [{field: status, operator: "=", token: "3"}]}` + "\n"
+
+// newShop makes the database and both catalogs, and learns every answer from the program itself, run for one call.
+func newShop(ctx context.Context, o options, dir string) (*shop, error) {
+	s := &shop{dir: filepath.Join(dir, "catalog"), calls: calls}
+	if out, err := exec.CommandContext(ctx, o.resq, "call", "res-schema", "--pack", "store", "--state", dir).CombinedOutput(); err != nil {
+		return nil, fmt.Errorf("make the database: %w: %s", err, out)
+	}
+	found, err := filepath.Glob(filepath.Join(dir, "store-*.sqlite"))
+	if err != nil || len(found) != 1 {
+		return nil, fmt.Errorf("the database is not there: %v %w", found, err)
+	}
+	s.db = found[0]
+	files, err := filepath.Glob(filepath.Join(o.catalog, "*.yaml"))
+	if err != nil || len(files) == 0 {
+		return nil, fmt.Errorf("no catalog in %s: %w", o.catalog, err)
+	}
+	if err := os.Mkdir(s.dir, 0o700); err != nil {
+		return nil, err
+	}
+	for v := range s.versions {
+		s.versions[v] = map[string]string{}
+		for _, f := range files {
+			text, err := os.ReadFile(f)
+			if err != nil {
+				return nil, err
+			}
+			s.versions[v][filepath.Base(f)] = string(text)
+		}
+	}
+	s.versions[1]["order.yaml"] += doneOnly
+	s.versions[1]["store.yaml"] = strings.Replace(s.versions[1]["store.yaml"], "driver: sqlite", "driver: sqlite\n    pool: 12", 1)
+	for _, v := range []int{1, 0} { // the server begins with the first
+		if err := s.write(v, "order.yaml", "store.yaml", "*"); err != nil {
+			return nil, err
+		}
+		for i := range s.calls {
+			if s.calls[i].answers[v], err = s.learn(ctx, o, s.calls[i]); err != nil {
+				return nil, err
+			}
+		}
+	}
+	if s.calls[1].answers[0] == s.calls[1].answers[1] {
+		return nil, errors.New("the versions do not differ")
+	}
+	return s, nil
+}
+
+// write saves files of a version; "*" is all of them.
+func (s *shop) write(version int, names ...string) error {
+	if names[len(names)-1] == "*" {
+		names = names[:0]
+		for name := range s.versions[version] {
+			names = append(names, name)
+		}
+	}
+	for _, name := range names {
+		if err := replace(filepath.Join(s.dir, name), s.versions[version][name]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s *shop) environment() []string {
+	return append(os.Environ(), "RESQ_STORE_DSN=sqlite:"+s.db)
+}
+
+// learn asks the program for one call.
+func (s *shop) learn(ctx context.Context, o options, c call) (string, error) {
+	cmd := exec.CommandContext(ctx, o.resq, "call", c.tool, c.args, "--catalog", s.dir)
+	cmd.Env = s.environment()
+	var out, errOut bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &errOut
+	if err := cmd.Run(); err != nil && !strings.Contains(errOut.String(), `{"error"`) {
+		return "", fmt.Errorf("%s %s: %w: %s", c.tool, c.args, err, errOut.String())
+	}
+	return plain(out.String() + errOut.String()), nil
+}
+
+var requestID = regexp.MustCompile(`,"request_id":"[^"]*"`)
+
+// plain is an answer without what differs from call to call.
+func plain(answer string) string {
+	return strings.TrimSpace(requestID.ReplaceAllString(answer, ""))
+}
+
+// change saves one version after the other, and rubbish now and then.
+func (s *shop) change(ctx context.Context, every time.Duration) {
+	tick := time.NewTicker(every)
+	defer tick.Stop()
+	for i := 1; ; i++ {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+		if i%5 == 0 {
+			s.rubbish++
+			_ = replace(filepath.Join(s.dir, "order.yaml"), "version: 1\nresources: {{{ rubbish")
+			continue
+		}
+		s.saves++
+		_ = s.write(i%2, "order.yaml", "store.yaml") // a save that fails shows in the number of reloads
+	}
+}
