@@ -2,10 +2,11 @@
 SHELL := bash
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 FUZZTIME ?= 30s
+SOAKTIME ?= 10m
 SETS ?= ../shared/eval
 
 .DEFAULT_GOAL := build
-.PHONY: run build test check golden fuzz bench attack eval clean
+.PHONY: run build test check golden fuzz bench soak attack eval clean
 
 run: build ## build, and serve the demonstration at 127.0.0.1:8088/mcp
 	bin/resq serve --pack store --state .state
@@ -27,6 +28,9 @@ fuzz: ## every fuzz target for FUZZTIME
 
 bench: ## all benchmarks
 	scripts/test.sh go test -run '^$$' -bench . -benchmem ./...
+
+soak: ## the server under load for SOAKTIME, with reloads and disconnects
+	scripts/soak.sh $(SOAKTIME)
 
 attack: ## the attack corpus and the non-interference tests alone
 	scripts/test.sh go test -count 1 -run 'Attack|Corpus|Interference' ./...

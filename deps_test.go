@@ -41,6 +41,8 @@ var layers = []struct {
 	{"resources/store", nil},
 	{"resources", []string{"resources/store"}},
 	{"cmd/resq", []string{"schema", "schema/introspect", "schema/problem", "schema/query", "engine", "engine/policy", "engine/dialect/mysql", "engine/dialect/postgres", "engine/dialect/sqlite", "access", "server", "resources"}},
+	// The soak test drives the program from outside.
+	{"bench/soak", nil},
 }
 
 // forTests are packages that only tests import; they may import anything of the module.
@@ -63,6 +65,7 @@ var libraries = []struct {
 	{"modernc.org/sqlite", []string{"engine/dialect/sqlite", "testdb"}, []string{"schema/introspect"}},
 	{"github.com/mark3labs/mcp-go", []string{"server"}, nil},
 	{"github.com/spf13/cobra", []string{"cmd/resq"}, nil},
+	{"github.com/fsnotify/fsnotify", []string{"cmd/resq"}, nil},
 }
 
 // An edge is one import of one file.

@@ -7,9 +7,9 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/json"
-	"strconv"
 	"strings"
 
+	"resq/engine/policy"
 	"resq/schema/problem"
 	"resq/schema/query"
 )
@@ -27,21 +27,14 @@ func newSealer(secret []byte) (*sealer, error) {
 	return &sealer{aead}, err
 }
 
-// about is what a cursor is bound to: the rows and their order, not the window or the outputs.
-func about(r *query.Request) []byte {
-	var b strings.Builder
-	b.WriteString(r.Resource)
-	for _, x := range r.Relations {
-		b.WriteString("\x00" + x.Code + "\x01" + x.Resource + "\x01" + x.Type)
-	}
-	for _, o := range r.OrderBy {
-		b.WriteString("\x00" + o.Text + "\x01" + strconv.FormatBool(o.Desc) + o.Nulls)
-	}
-	return []byte(b.String())
+// about is what a cursor is bound to: who asked, and for which rows in which order.
+func about(who *policy.Principal, r *query.Request) []byte {
+	shape := r.Shape()
+	return append(shape[:], who.Name...)
 }
 
 // close seals the sort keys of the last row of a page.
-func (s *sealer) close(r *query.Request, keys []*string) (string, error) {
+func (s *sealer) close(who *policy.Principal, r *query.Request, keys []*string) (string, error) {
 	plain, err := json.Marshal(keys)
 	if err != nil {
 		return "", err
@@ -50,18 +43,18 @@ func (s *sealer) close(r *query.Request, keys []*string) (string, error) {
 	if _, err := rand.Read(nonce); err != nil {
 		return "", err
 	}
-	return base64.RawURLEncoding.EncodeToString(s.aead.Seal(nonce, nonce, plain, about(r))), nil
+	return base64.RawURLEncoding.EncodeToString(s.aead.Seal(nonce, nonce, plain, about(who, r))), nil
 }
 
 // open reads the cursor of a request, if it has one.
-func (s *sealer) open(r *query.Request) ([]*string, error) {
+func (s *sealer) open(who *policy.Principal, r *query.Request) ([]*string, error) {
 	if r.Cursor == "" {
 		return nil, nil
 	}
 	raw, err := base64.RawURLEncoding.DecodeString(strings.TrimSpace(r.Cursor))
 	n := s.aead.NonceSize()
 	if err == nil && len(raw) > n {
-		if plain, err := s.aead.Open(nil, raw[:n], raw[n:], about(r)); err == nil {
+		if plain, err := s.aead.Open(nil, raw[:n], raw[n:], about(who, r)); err == nil {
 			var keys []*string
 			if json.Unmarshal(plain, &keys) == nil {
 				return keys, nil
@@ -69,5 +62,5 @@ func (s *sealer) open(r *query.Request) ([]*string, error) {
 		}
 	}
 	return nil, problem.List{{Code: problem.InvalidArgument, Stage: problem.Semantics, At: "/cursor", Message: "the cursor is not of this request",
-		Hint: "send it with the same resource, relations and orderBy as the page it came with, or begin again without one"}}
+		Hint: "send it with the very request it came with but for limit, fields and format, or begin again without one"}}
 }

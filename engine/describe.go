@@ -2,8 +2,10 @@ package engine
 
 import (
 	"context"
+	"slices"
 	"strconv"
 	"strings"
+	"unicode"
 
 	"resq/engine/policy"
 	"resq/schema"
@@ -188,11 +190,12 @@ func (d *describer) field(r *schema.Resource, f *schema.Field, full bool) {
 // relations writes the ways to other resources, each as the keys of an entry of relations.
 func (d *describer) relations(r *schema.Resource) {
 	for _, x := range r.Relations {
-		if !d.v.Visible(x.To) || len(x.On) == 0 || !d.readable(x) {
+		if !d.shown(x) {
 			continue
 		}
-		s := "→ " + x.Code
-		if x.Code != x.To.Code {
+		code := d.joinCode(r, x)
+		s := "→ " + code
+		if code != x.To.Code {
 			s += " (" + x.To.Code + ")"
 		}
 		if x.Many {
@@ -203,10 +206,61 @@ func (d *describer) relations(r *schema.Resource) {
 			if i > 0 {
 				s += " and "
 			}
-			s += x.Code + "." + p.To.Code + " = " + r.Code + "." + p.From.Code
+			s += code + "." + p.To.Code + " = " + r.Code + "." + p.From.Code
 		}
 		d.line(s)
 	}
+}
+
+// shown says whether the principal learns of x.
+func (d *describer) shown(x *schema.Relation) bool {
+	return d.v.Visible(x.To) && len(x.On) > 0 && d.readable(x)
+}
+
+// joinCode is the code under which a request on r can join x. Its own is the rule; that of r itself belongs to the
+// main resource of the request, so a reference to the same resource is called by the field that refers: boss for
+// boss_id, else Employee_2.
+func (d *describer) joinCode(r *schema.Resource, x *schema.Relation) string {
+	if !strings.EqualFold(x.Code, r.Code) {
+		return x.Code
+	}
+	taken := func(code string) bool {
+		return strings.EqualFold(code, r.Code) || slices.ContainsFunc(r.Relations, func(o *schema.Relation) bool {
+			return o != x && d.shown(o) && strings.EqualFold(o.Code, code)
+		})
+	}
+	if len(x.On) == 1 && !x.Many {
+		code := x.On[0].From.Code
+		for _, suffix := range []string{"_id", "Id"} {
+			if stem, ok := strings.CutSuffix(code, suffix); ok {
+				code = stem
+				break
+			}
+		}
+		if query.PlainName(code) && !taken(code) {
+			return code
+		}
+	}
+	for i := 2; ; i++ {
+		if code := plain(r.Code) + "_" + strconv.Itoa(i); !taken(code) {
+			return code
+		}
+	}
+}
+
+// plain makes the beginning of a name for a join of a code, which may hold any character.
+func plain(code string) string {
+	runes := []rune(code)
+	for i, c := range runes {
+		if c != '_' && !unicode.IsLetter(c) && !unicode.IsDigit(c) {
+			runes[i] = '_'
+		}
+	}
+	code = string(runes[:min(len(runes), 60)])
+	if !query.PlainName(code) {
+		code = "r_" + strings.TrimLeft(code, "_")
+	}
+	return code
 }
 
 func (d *describer) readable(x *schema.Relation) bool {
@@ -232,18 +286,18 @@ func (d *describer) example(r *schema.Resource) {
 	s := `{"resource":` + quoted(r.Code) + `,"fields":[{"code":` + quoted(code) + `}`
 	tail := ""
 	for _, x := range r.Relations {
-		if !d.v.Visible(x.To) || len(x.On) != 1 || !d.readable(x) || x.Code == r.Code {
+		if !d.shown(x) || len(x.On) != 1 {
 			continue
 		}
-		other := x.On[0].To
+		join, other := d.joinCode(r, x), x.On[0].To
 		for _, f := range d.v.Fields(x.To) {
 			if f.Mask == "" && !x.To.IsKey(f) {
 				other = f
 				break
 			}
 		}
-		s += `,{"code":` + quoted(other.Code) + `,"codeResource":` + quoted(x.Code) + `,"alias":"other"}`
-		tail = `,"relations":[{"code":` + quoted(x.Code) + `,"type":"left","actuallyResource":` + quoted(x.To.Code) + `,"actuallyField":` + quoted(x.On[0].To.Code) +
+		s += `,{"code":` + quoted(other.Code) + `,"codeResource":` + quoted(join) + `,"alias":"other"}`
+		tail = `,"relations":[{"code":` + quoted(join) + `,"type":"left","actuallyResource":` + quoted(x.To.Code) + `,"actuallyField":` + quoted(x.On[0].To.Code) +
 			`,"relationResource":` + quoted(r.Code) + `,"relationField":` + quoted(x.On[0].From.Code) + `}]`
 		break
 	}

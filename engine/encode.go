@@ -177,6 +177,9 @@ func (c *column) float(b []byte, f float64, bits int) []byte {
 			return c.decimal(b, s)
 		}
 	}
+	if c.t.Kind == schema.Decimal && math.Abs(f) >= 1e15 {
+		return c.decimal(b, strconv.FormatFloat(f, 'f', -1, 64))
+	}
 	if c.computed && c.t.Kind == schema.Number && c.dataType != "number" && c.dataType != "float" {
 		f = rounded(f)
 	}
@@ -315,6 +318,9 @@ func (c *column) stored(v any) (string, bool) {
 	case nil:
 		return "", false
 	case float64:
+		if c.t.Kind == schema.Decimal {
+			return strconv.FormatFloat(x, 'f', -1, 64), true
+		}
 		return strconv.FormatFloat(x, 'g', -1, 64), true
 	case float32:
 		return strconv.FormatFloat(float64(x), 'g', -1, 32), true

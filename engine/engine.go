@@ -65,8 +65,12 @@ type database struct {
 // poolSize is the most connections of a pool when the catalog does not say.
 const poolSize = 16
 
+// Check finds what is wrong with a catalog's row rules and sets that only an engine can see. The error is a
+// problem.List with places in the files. New does the same.
+func Check(cat *schema.Catalog) error { return plan.Check(cat) }
+
 // New makes an engine. It opens no connection yet; a connection whose driver or DSN is not understood is an
-// error.
+// error, and so is a rule or set that does not fit the catalog.
 func New(cat *schema.Catalog, opts Options) (*Engine, error) {
 	if opts.Limits == (query.Limits{}) {
 		opts.Limits = query.Defaults()
@@ -88,6 +92,9 @@ func New(cat *schema.Catalog, opts Options) (*Engine, error) {
 		if _, err := rand.Read(opts.Secret); err != nil {
 			return nil, err
 		}
+	}
+	if err := plan.Check(cat); err != nil {
+		return nil, err
 	}
 	e := &Engine{cat: cat, opts: opts, dbs: map[*schema.Connection]*database{}}
 	var err error
@@ -165,7 +172,7 @@ func (e *Engine) Query(ctx context.Context, who *policy.Principal, raw []byte) (
 	if err != nil {
 		return nil, err
 	}
-	after, err := e.seal.open(r)
+	after, err := e.seal.open(who, r)
 	if err != nil {
 		return nil, err
 	}
@@ -179,7 +186,7 @@ func (e *Engine) Query(ctx context.Context, who *policy.Principal, raw []byte) (
 	if err != nil {
 		return nil, err
 	}
-	return e.execute(ctx, db, p, st, r)
+	return e.execute(ctx, db, who, p, st, r)
 }
 
 // statements are what a plan comes to.
@@ -210,7 +217,7 @@ func (e *Engine) Explain(ctx context.Context, who *policy.Principal, raw []byte)
 	if err != nil {
 		return nil, err
 	}
-	after, err := e.seal.open(r)
+	after, err := e.seal.open(who, r)
 	if err != nil {
 		return nil, err
 	}

@@ -6,6 +6,7 @@ import (
 	"errors"
 
 	"resq/engine/plan"
+	"resq/engine/policy"
 	"resq/schema/problem"
 	"resq/schema/query"
 
@@ -15,19 +16,20 @@ import (
 // execute runs a plan's statements and shapes the answer. A fault of the data may come from a row that the
 // principal does not see, met while the database was free to evaluate conditions early: then everything is
 // run once more behind fences, and only what fails again is told (security.md 5.4).
-func (e *Engine) execute(ctx context.Context, db *database, p *plan.Plan, st statements, r *query.Request) (*Answer, error) {
-	if err := db.queue.enter(ctx); err != nil {
+func (e *Engine) execute(ctx context.Context, db *database, who *policy.Principal, p *plan.Plan, st statements, r *query.Request) (*Answer, error) {
+	leave, err := db.queue.enter(ctx, who.Key)
+	if err != nil {
 		return nil, err
 	}
-	defer db.queue.leave()
+	defer leave()
 	ctx, cancel := context.WithTimeout(ctx, db.timeout)
 	defer cancel()
-	a, err := e.fetch(ctx, db, p, st, r)
+	a, err := e.fetch(ctx, db, who, p, st, r)
 	if err != nil && db.fault(ctx, err).Code == problem.DataError {
 		if st, err = render(p, db.driver, true); err != nil {
 			return nil, err
 		}
-		a, err = e.fetch(ctx, db, p, st, r)
+		a, err = e.fetch(ctx, db, who, p, st, r)
 	}
 	if err != nil {
 		return nil, problem.List{db.fault(ctx, err)}
@@ -40,9 +42,9 @@ type queryer interface {
 	QueryxContext(ctx context.Context, query string, args ...any) (*sqlx.Rows, error)
 }
 
-func (e *Engine) fetch(ctx context.Context, db *database, p *plan.Plan, st statements, r *query.Request) (*Answer, error) {
+func (e *Engine) fetch(ctx context.Context, db *database, who *policy.Principal, p *plan.Plan, st statements, r *query.Request) (*Answer, error) {
 	if st.count == nil {
-		return e.read(ctx, db, db.DB, p, st, r, -1)
+		return e.read(ctx, db, who, db.DB, p, st, r, -1)
 	}
 	// Rows and their number are read from one state of the data.
 	tx, err := db.BeginTxx(ctx, &sql.TxOptions{Isolation: db.isolation(), ReadOnly: true})
@@ -54,7 +56,7 @@ func (e *Engine) fetch(ctx context.Context, db *database, p *plan.Plan, st state
 	if err != nil {
 		return nil, err
 	}
-	return e.read(ctx, db, tx, p, st, r, total)
+	return e.read(ctx, db, who, tx, p, st, r, total)
 }
 
 // isolation is that of a transaction that sees one state. SQLite's always do and its driver takes no level.
@@ -80,13 +82,13 @@ func count(ctx context.Context, q queryer, st statements) (int64, error) {
 	return n, rows.Err()
 }
 
-func (e *Engine) read(ctx context.Context, db *database, q queryer, p *plan.Plan, st statements, r *query.Request, total int64) (*Answer, error) {
+func (e *Engine) read(ctx context.Context, db *database, who *policy.Principal, q queryer, p *plan.Plan, st statements, r *query.Request, total int64) (*Answer, error) {
 	rows, err := q.QueryxContext(ctx, st.rows.SQL, st.rows.Args...)
 	if err != nil {
 		return nil, err
 	}
 	defer rows.Close()
-	s, err := e.shaper(rows.Rows, db.driver, p, r)
+	s, err := e.shaper(rows.Rows, db.driver, who, p, r)
 	if err != nil {
 		return nil, err
 	}
@@ -119,7 +121,7 @@ var messages = map[problem.Code]string{
 
 var hints = map[problem.Code]string{
 	problem.Timeout:   "narrow the conditions, or ask for fewer rows",
-	problem.DataError: "NULLIF, CASE or a condition keeps such values out",
+	problem.DataError: "NULLIF, CASE or a condition keeps such values out; a query used as one value must give one row",
 }
 
 // fault turns an error of running a statement into a problem.

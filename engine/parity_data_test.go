@@ -36,15 +36,16 @@ resources:
       kind: {type: enum, values: [new, paid, shipped, "12"]}
       u: {type: uuid}
       ci: {type: string, maxLength: 60}
+      x: {type: number}
 `
 
 var parityTypes = map[string]string{
 	testdb.SQLite: "id INTEGER NOT NULL PRIMARY KEY, g INTEGER, n BIGINT, i INTEGER, d2 DECIMAL(12,2), d4 DECIMAL(14,4), f DOUBLE, s VARCHAR(60), s2 TEXT, b BOOLEAN, " +
-		"day DATE, at DATETIME, tm TIME, doc JSON, raw TEXT, kind VARCHAR(10), u CHAR(36), ci VARCHAR(60)",
+		"day DATE, at DATETIME, tm TIME, doc JSON, raw TEXT, kind VARCHAR(10), u CHAR(36), ci VARCHAR(60), x DOUBLE",
 	testdb.MySQL: "id INTEGER NOT NULL PRIMARY KEY, g INTEGER, n BIGINT, i INTEGER, d2 DECIMAL(12,2), d4 DECIMAL(14,4), f DOUBLE, s VARCHAR(60) COLLATE BINARY_COLLATION, s2 TEXT COLLATE BINARY_COLLATION, b BOOLEAN, " +
-		"day DATE, at DATETIME(6), tm TIME, doc JSON, raw TEXT, kind ENUM('new', 'paid', 'shipped', '12') COLLATE BINARY_COLLATION, u CHAR(36) COLLATE BINARY_COLLATION, ci VARCHAR(60)",
+		"day DATE, at DATETIME(6), tm TIME, doc JSON, raw TEXT COLLATE BINARY_COLLATION, kind ENUM('new', 'paid', 'shipped', '12') COLLATE BINARY_COLLATION, u CHAR(36) COLLATE BINARY_COLLATION, ci VARCHAR(60), x DOUBLE",
 	testdb.Postgres: "id INTEGER NOT NULL PRIMARY KEY, g INTEGER, n BIGINT, i INTEGER, d2 DECIMAL(12,2), d4 DECIMAL(14,4), f DOUBLE PRECISION, s VARCHAR(60), s2 TEXT, b BOOLEAN, " +
-		"day DATE, at TIMESTAMP, tm TIME, doc JSONB, raw TEXT, kind kind, u UUID, ci VARCHAR(60)",
+		"day DATE, at TIMESTAMP, tm TIME, doc JSONB, raw TEXT, kind kind, u UUID, ci VARCHAR(60), x DOUBLE PRECISION",
 }
 
 // parityColumns hold values that are nasty on purpose; shorter lists begin anew. No value is a tie of
@@ -62,7 +63,7 @@ var parityColumns = []struct {
 	{"f", []string{"2.5", "0", "-0.0", "0.1", "0.2", "1e15", "-1e15", "1e-7", "NULL", "1e300", "-2.5", "3", "123456.789", "0.30000000000000004", "1e21", "-3.5", "1e-12", "12", "9007199254740993"}},
 	{"s", []string{"'Abc'", "''", "' '", "NULL", "'12'", "'12 kg'", "' 7'", "'7 '", "'1e3'", "'007'", "'-5'", "'+5'", "'12.50'", "'.5'", "'5.'", "'abc'", "'ABC'", "'stra\u00dfe'",
 		"'\u00e9'", "'e\u0301'", "'\u4e2d\u6587'", "'\U0001F600!'", "'100%'", "'a_b'", "'a!b'", "'a\\b'", "'it''s'", "'true'", "'2024-02-29'", "'2023-02-29'", "'2024-02-29 12:34:56'",
-		"'12:34:56'", "'a,b'", "'new'", "'x\ty'", "'x\ny'", "'--'", "'1,000'", "'99999999999999999999'", "'\u00c9'", "'0x1A'", "'Infinity'", "'NaN'", "'trailing '"}},
+		"'12:34:56'", "'a,b'", "'new'", "'x\ty'", "'x\ny'", "'--'", "'1,000'", "'99999999999999999999'", "'\u00c9'", "'0x1A'", "'Infinity'", "'NaN'", "'trailing '", "'kg\n'", "'中é_٣'"}},
 	{"s2", []string{"'abc'", "'b'", "NULL", "''", "'12'", "'_'", "'%'", "'a'", "'\u4e2d'", "'e\u0301'", "'AB'", "'7'", "'!'", "'\\'", "'bc'", "'kg'"}},
 	{"b", []string{"TRUE", "FALSE", "NULL"}},
 	{"day", []string{"'2024-01-31'", "'2024-02-29'", "'2023-02-28'", "'0001-01-01'", "'9999-12-31'", "NULL", "'2000-02-29'", "'1900-03-01'", "'1970-01-01'", "'1969-12-31'", "'2024-12-30'",
@@ -76,6 +77,7 @@ var parityColumns = []struct {
 	{"kind", []string{"'new'", "'paid'", "NULL", "'shipped'", "'12'"}},
 	{"u", []string{"'00112233-4455-6677-8899-aabbccddeeff'", "NULL", "'ffffffff-ffff-ffff-ffff-ffffffffffff'", "'00000000-0000-0000-0000-000000000000'"}},
 	{"ci", []string{"'Abc'", "'aBc'", "'b'", "NULL", "''", "'\u00c9'", "'stra\u00dfe'", "'A b'", "'ab '"}},
+	{"x", []string{"0.5", "1.25", "-3.5", "NULL", "72.675", "0.1", "1.005", "100", "-0.001"}},
 }
 
 const parityRows = 60

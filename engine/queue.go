@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -17,38 +18,96 @@ type queue struct {
 	slots   chan struct{}
 	waiting atomic.Int64
 	wait    time.Duration
+
+	mu    sync.Mutex
+	byKey map[string]*share
 }
+
+// A share is the slots of one key: few enough that no key can take the whole pool from the others
+// (security.md 1.5). Callers without a key are one and share with nobody.
+type share struct {
+	slots chan struct{}
+	users int // callers that hold or await a slot
+}
+
+// perKey is how many statements one key runs at once on a pool of this size.
+func perKey(size int) int { return max(1, min(4, size/4)) }
 
 func newQueue(size int, timeout time.Duration) *queue {
-	return &queue{slots: make(chan struct{}, size), wait: timeout / 2}
+	return &queue{slots: make(chan struct{}, size), wait: timeout / 2, byKey: map[string]*share{}}
 }
 
-// enter waits for a slot. It fails with OVERLOADED when too many wait already, or after half a statement's
-// time.
-func (q *queue) enter(ctx context.Context) error {
-	select {
-	case q.slots <- struct{}{}:
-		return nil
-	default:
-	}
+// enter waits for a slot, and for one of the key's own first. It fails with OVERLOADED when too many wait
+// already, or after half a statement's time. leave gives back what was taken.
+func (q *queue) enter(ctx context.Context, key string) (leave func(), err error) {
 	if q.waiting.Add(1) > int64(waiters*cap(q.slots)) {
 		q.waiting.Add(-1)
-		return overloaded()
+		return nil, overloaded()
 	}
 	defer q.waiting.Add(-1)
 	t := time.NewTimer(q.wait)
 	defer t.Stop()
-	select {
-	case q.slots <- struct{}{}:
+	mine := q.share(key)
+	if mine != nil {
+		if err := take(ctx, mine.slots, t.C); err != nil {
+			q.done(key, mine)
+			return nil, err
+		}
+	}
+	if err := take(ctx, q.slots, t.C); err != nil {
+		if mine != nil {
+			<-mine.slots
+			q.done(key, mine)
+		}
+		return nil, err
+	}
+	return func() {
+		<-q.slots
+		if mine != nil {
+			<-mine.slots
+			q.done(key, mine)
+		}
+	}, nil
+}
+
+func (q *queue) share(key string) *share {
+	if key == "" {
 		return nil
-	case <-t.C:
+	}
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	s := q.byKey[key]
+	if s == nil {
+		s = &share{slots: make(chan struct{}, perKey(cap(q.slots)))}
+		q.byKey[key] = s
+	}
+	s.users++
+	return s
+}
+
+func (q *queue) done(key string, s *share) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if s.users--; s.users == 0 {
+		delete(q.byKey, key)
+	}
+}
+
+func take(ctx context.Context, slots chan struct{}, late <-chan time.Time) error {
+	select {
+	case slots <- struct{}{}:
+		return nil
+	default:
+	}
+	select {
+	case slots <- struct{}{}:
+		return nil
+	case <-late:
 		return overloaded()
 	case <-ctx.Done():
 		return problem.List{{Code: problem.Timeout, Stage: problem.Database, Message: "the call ended before the database was free"}}
 	}
 }
-
-func (q *queue) leave() { <-q.slots }
 
 func overloaded() error {
 	return problem.List{{Code: problem.Overloaded, Stage: problem.Database, Message: "too many calls are waiting for the database", Hint: "call again later", RetryAfter: 1}}

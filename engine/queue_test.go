@@ -19,25 +19,51 @@ func codeOf(err error) problem.Code {
 // (security.md D6).
 func TestQueue(t *testing.T) {
 	q := newQueue(1, 40*time.Millisecond)
-	if err := q.enter(context.Background()); err != nil {
+	leave, err := q.enter(context.Background(), "")
+	if err != nil {
 		t.Fatal(err)
 	}
-	if c := codeOf(q.enter(context.Background())); c != problem.Overloaded {
-		t.Errorf("after the wait: %s", c)
+	if _, err := q.enter(context.Background(), ""); codeOf(err) != problem.Overloaded {
+		t.Errorf("after the wait: %v", err)
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	if c := codeOf(q.enter(ctx)); c != problem.Timeout {
-		t.Errorf("a caller that left: %s", c)
+	if _, err := q.enter(ctx, "k"); codeOf(err) != problem.Timeout {
+		t.Errorf("a caller that left: %v", err)
 	}
 	q.waiting.Store(waiters)
 	start := time.Now()
-	if c := codeOf(q.enter(context.Background())); c != problem.Overloaded || time.Since(start) > 20*time.Millisecond {
-		t.Errorf("a full queue: %s after %s", c, time.Since(start))
+	if _, err := q.enter(context.Background(), ""); codeOf(err) != problem.Overloaded || time.Since(start) > 20*time.Millisecond {
+		t.Errorf("a full queue: %v after %s", err, time.Since(start))
 	}
 	q.waiting.Store(0)
-	q.leave()
-	if err := q.enter(context.Background()); err != nil {
-		t.Errorf("a free slot: %v", err)
+	leave()
+	if leave, err = q.enter(context.Background(), "k"); err != nil {
+		t.Fatalf("a free slot: %v", err)
+	}
+	leave()
+	if len(q.byKey) != 0 || len(q.slots) != 0 {
+		t.Errorf("%d keys and %d slots are still held", len(q.byKey), len(q.slots))
+	}
+}
+
+// One key cannot take the pool from another, however many calls it makes (security.md 1.5, C9).
+func TestQueueShares(t *testing.T) {
+	q := newQueue(16, 200*time.Millisecond)
+	held := 0
+	for range 16 {
+		if _, err := q.enter(context.Background(), "greedy"); err == nil {
+			held++
+		}
+		if held == perKey(16) {
+			break
+		}
+	}
+	if _, err := q.enter(context.Background(), "greedy"); codeOf(err) != problem.Overloaded {
+		t.Errorf("one more than its share: %v", err)
+	}
+	start := time.Now()
+	if _, err := q.enter(context.Background(), "other"); err != nil || time.Since(start) > 50*time.Millisecond {
+		t.Errorf("another key waited %s: %v", time.Since(start), err)
 	}
 }

@@ -75,6 +75,9 @@ func (c *calls) finish() {
 // Renew gives an engine on another catalog with the same options. Connections that did not change keep
 // their pools. The old engine goes on answering; Retire ends it.
 func (e *Engine) Renew(cat *schema.Catalog) (*Engine, error) {
+	if err := Check(cat); err != nil {
+		return nil, err
+	}
 	n := &Engine{cat: cat, opts: e.opts, dbs: map[*schema.Connection]*database{}, seal: e.seal}
 	for _, c := range cat.Connections {
 		if db := e.alike(c); db != nil {

@@ -6,6 +6,7 @@ import (
 	"strconv"
 
 	"resq/engine/plan"
+	"resq/engine/policy"
 	"resq/schema"
 	"resq/schema/problem"
 	"resq/schema/query"
@@ -39,6 +40,7 @@ type column struct {
 // A shaper turns rows into an answer.
 type shaper struct {
 	e     *Engine
+	who   *policy.Principal
 	p     *plan.Plan
 	r     *query.Request
 	cols  []column
@@ -55,13 +57,13 @@ type shaper struct {
 	notices []string
 }
 
-func (e *Engine) shaper(rows *sql.Rows, d Driver, p *plan.Plan, r *query.Request) (*shaper, error) {
+func (e *Engine) shaper(rows *sql.Rows, d Driver, who *policy.Principal, p *plan.Plan, r *query.Request) (*shaper, error) {
 	types, err := rows.ColumnTypes()
 	if err != nil {
 		return nil, err
 	}
 	root := p.Root()
-	s := &shaper{e: e, p: p, r: r, shown: len(root.Out) - root.Hidden, vals: make([]any, len(root.Out)), dest: make([]any, len(root.Out)), notices: p.Notices()}
+	s := &shaper{e: e, who: who, p: p, r: r, shown: len(root.Out) - root.Hidden, vals: make([]any, len(root.Out)), dest: make([]any, len(root.Out)), notices: p.Notices()}
 	for i, o := range root.Out {
 		s.dest[i] = &s.vals[i]
 		c := column{name: o.Name, t: o.Expr.Type(), field: o.Field, mask: o.Mask, dataType: o.DataType, computed: o.Field == nil}
@@ -247,7 +249,7 @@ func (s *shaper) answer(total int64) (*Answer, error) {
 			meta = strconv.AppendInt(append(meta, `,"nextOffset":`...), next, 10)
 		}
 		if len(page.Keys) > 0 {
-			c, err := s.e.seal.close(s.r, s.keys())
+			c, err := s.e.seal.close(s.who, s.r, s.keys())
 			if err != nil {
 				return nil, err
 			}

@@ -133,7 +133,8 @@ type Set struct {
 	Name       string
 	Connection *Connection
 	Queries    []*query.Request
-	Bound      int // more values than this fail the call
+	Bound      int  // more values than this fail the call
+	Stated     bool // the file says the bound; then the values are counted even where they need not be carried
 	At         Pos
 }
 

@@ -63,7 +63,7 @@ func (l *loader) declareSets() {
 	for _, f := range l.files {
 		for i := range f.decl.sets {
 			d := &f.decl.sets[i]
-			s := &Set{Name: d.name.text, Bound: d.bound.n, At: f.pos(d.name.at)}
+			s := &Set{Name: d.name.text, Bound: d.bound.n, Stated: d.bound.n > 0, At: f.pos(d.name.at)}
 			if s.Bound == 0 {
 				s.Bound = defaultBound
 			}

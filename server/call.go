@@ -24,6 +24,7 @@ type Reply struct {
 	Rows      int
 	RequestID string
 
+	link       *link  // to the whole of an answer that was cut
 	structured []byte // the same once more as JSON, for clients that ask for it
 }
 
@@ -57,6 +58,9 @@ func (s *Server) call(ctx context.Context, c caller, tool string) (*Reply, bool)
 		if answer.Meta != nil {
 			r.Texts = append(r.Texts, string(answer.Meta))
 		}
+		if answer.Cut && c.export != "" && d.Name == toolQuery {
+			r.link = s.exports.offer(c.who, c.args)
+		}
 	}
 	if c.version == 2 {
 		r.structure(d, answer)
@@ -86,7 +90,7 @@ func (s *Server) run(ctx context.Context, c caller, d *definition) (a *engine.An
 			Code: versionUnsupported, Message: "this version of answers does not exist", Hint: "send " + headerVersion + " 1 or 2, or leave it out",
 		}
 	}
-	if args == nil {
+	if args = unwrapped(args); args == nil {
 		args = []byte("{}")
 	}
 	if i := skipSpace(args, 0); i == len(args) || args[i] != '{' {
@@ -105,6 +109,23 @@ func (s *Server) run(ctx context.Context, c caller, d *definition) (a *engine.An
 		err = internal(fmt.Errorf("%s gave neither an answer nor an error", d.Name))
 	}
 	return a, err
+}
+
+// unwrapped gives the object in arguments that a client sent as a text of JSON, which some do. Anything else
+// stays as it is.
+func unwrapped(args []byte) []byte {
+	i := skipSpace(args, 0)
+	if i == len(args) || args[i] != '"' {
+		return args
+	}
+	var text string
+	if json.Unmarshal(args, &text) != nil {
+		return args
+	}
+	if i := skipSpace([]byte(text), 0); i == len(text) || text[i] != '{' {
+		return args
+	}
+	return []byte(text)
 }
 
 // internal hides a cause from the caller and keeps it for the log.

@@ -92,7 +92,7 @@ func (s *Server) direct(ctx context.Context, m *message, c caller) ([]byte, bool
 	if !ok {
 		return nil, false
 	}
-	size := 256 + len(r.structured)
+	size := 768 + len(r.structured)
 	for _, t := range r.Texts {
 		size += len(t) + len(t)/8
 	}
@@ -108,6 +108,12 @@ func (s *Server) direct(ctx context.Context, m *message, c caller) ([]byte, bool
 			b = append(b, ',')
 		}
 		b = append(appendString(append(b, `{"type":"text","text":`...), t), '}')
+	}
+	if l := r.link; l != nil {
+		b = appendString(append(b, `,{"type":"resource_link","uri":`...), l.uri)
+		b = appendString(append(b, `,"name":`...), l.name)
+		b = appendString(append(b, `,"description":`...), l.description)
+		b = append(b, `,"mimeType":"text/csv"}`...)
 	}
 	b = append(b, ']')
 	if r.structured != nil {

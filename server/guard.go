@@ -45,6 +45,7 @@ type refusal struct {
 	rpc     int
 	message string
 	id      []byte // of the JSON-RPC message
+	body    []byte // the whole answer, when it is another one
 }
 
 func (g *guard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -66,7 +67,7 @@ func (g *guard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if r.Method == http.MethodPost {
 		m, no := g.read(w, r)
 		if no == nil {
-			no = g.check(r, m, who)
+			no = g.check(r, m, c)
 		}
 		if no == nil && nameOf(r, m) {
 			no = g.s.prepare(r.Context(), &c, m)
@@ -173,12 +174,12 @@ func (g *guard) read(w http.ResponseWriter, r *http.Request) (*message, *refusal
 
 // check decides on a message that was read: whether its session is the caller's, and whether it is one that
 // the library would misunderstand.
-func (g *guard) check(r *http.Request, m *message, who *policy.Principal) *refusal {
+func (g *guard) check(r *http.Request, m *message, c caller) *refusal {
 	modern := mcp.IsModernProtocol(m.version) || mcp.IsModernProtocol(r.Header.Get(mcp.HeaderProtocolVersion))
 	if modern {
 		// Since 2026-07-28 there are no sessions; an id that is sent nevertheless means nothing.
 		r.Header.Del(mcpgo.HeaderKeySessionID)
-	} else if no := g.session(r, who, m.method); no != nil {
+	} else if no := g.session(r, c.who, m.method); no != nil {
 		return no
 	}
 	if m.method == methodCancel {
@@ -197,10 +198,13 @@ func (g *guard) check(r *http.Request, m *message, who *policy.Principal) *refus
 	if modern && r.Header.Get(mcp.HeaderName) != m.tool {
 		return nil // the library says which header contradicts the body
 	}
-	if _, ok := g.s.tools.find(m.tool); ok {
+	if g.s.mcp.GetTool(m.tool) != nil { // it has every spelling of every tool
+		if fixtures.refuse != nil {
+			return fixtures.refuse(m)
+		}
 		return nil
 	}
-	no := m.refuse(problem.UnknownTool, unknownTool(m.tool))
+	no := m.refuse(problem.UnknownTool, c.view.unknownTool(m.tool, c.who))
 	if modern {
 		no.status = http.StatusBadRequest
 	}
@@ -231,8 +235,18 @@ func (g *guard) session(r *http.Request, who *policy.Principal, method string) *
 	return &refusal{status: http.StatusNotFound, code: problem.NotFound, message: "no such session; start again with initialize"}
 }
 
-// unknownTool names a tool that does not exist, as the caller wrote it.
-func unknownTool(name string) string { return "no tool " + problem.Quote(name) }
+// unknownTool names a tool that does not exist, as the caller wrote it, and the nearest that it may use.
+func (v *view) unknownTool(name string, who *policy.Principal) string {
+	var names []string
+	for _, d := range v.open(who) {
+		names = append(names, d.Name)
+	}
+	text := "no tool " + problem.Quote(name)
+	if near := problem.Nearest(name, names, 1); len(near) > 0 {
+		text += "; nearest: " + near[0]
+	}
+	return text
+}
 
 // refuse writes the guard's own answers.
 func (g *guard) refuse(w http.ResponseWriter, no *refusal) {
@@ -248,6 +262,10 @@ func (g *guard) refuse(w http.ResponseWriter, no *refusal) {
 	}
 	h.Set("Content-Type", "application/json")
 	w.WriteHeader(no.status)
+	if no.body != nil {
+		_, _ = w.Write(no.body)
+		return
+	}
 	if no.rpc != 0 {
 		_ = json.NewEncoder(w).Encode(rpcError(no.id, no.rpc, no.message, no.code))
 		return

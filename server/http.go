@@ -106,7 +106,7 @@ func (s *Server) handler(listen net.Addr) (http.Handler, func()) {
 	)
 	streams, hangUp := context.WithCancel(context.Background())
 	g := &guard{
-		s: s, sessions: sessions, next: lib, streams: streams, bodyTime: bodyTime,
+		s: s, sessions: sessions, next: lib, streams: streams, bodyTime: s.bodyTime,
 		places: newPlaces(listen, s.opts.Hosts, s.opts.Origins),
 	}
 	mux := http.NewServeMux()

@@ -15,12 +15,21 @@ import (
 // then clients that listen are told.
 const listTTL = 5 * 60 * 1000
 
+// fixtures are what the conformance suite of the protocol asks a server to have, beside its own. There are some
+// only in builds with the tag conformance, which no release is.
+var fixtures struct {
+	options  []mcpgo.ServerOption
+	register func(*mcpgo.MCPServer)
+	tools    []mcp.Tool
+	refuse   func(*message) *refusal
+}
+
 // library sets up the MCP library. Its own schema validation, tool filter and recovery stay off: they answer
 // before a call is authorised, with texts no model can act on, and with the text of a panic.
 func (s *Server) library() *mcpgo.MCPServer {
 	hooks := &mcpgo.Hooks{}
 	hooks.AddAfterListTools(func(ctx context.Context, _ any, _ *mcp.ListToolsRequest, r *mcp.ListToolsResult) {
-		r.Tools = callerOf(ctx).list()
+		r.Tools = append(callerOf(ctx).list(), fixtures.tools...)
 	})
 	hooks.AddAfterInitialize(func(ctx context.Context, _ any, _ *mcp.InitializeRequest, r *mcp.InitializeResult) {
 		r.Instructions = callerOf(ctx).view.instructions
@@ -33,7 +42,7 @@ func (s *Server) library() *mcpgo.MCPServer {
 			r.Prompts = []mcp.Prompt{}
 		}
 	})
-	m := mcpgo.NewMCPServer("resq", s.opts.Version,
+	opts := append([]mcpgo.ServerOption{
 		mcpgo.WithTitle("resq"),
 		mcpgo.WithInstructions(s.tools.Instructions),
 		mcpgo.WithToolCapabilities(true),
@@ -44,7 +53,8 @@ func (s *Server) library() *mcpgo.MCPServer {
 		mcpgo.WithResourceCompletionProvider(completions{s}),
 		mcpgo.WithHooks(hooks),
 		mcpgo.WithMethodCacheHints(mcp.MethodToolsList, listTTL, mcp.CacheScopePrivate),
-	)
+	}, fixtures.options...)
+	m := mcpgo.NewMCPServer("resq", s.opts.Version, opts...)
 	for i := range s.tools.Tools {
 		t := s.tools.Tools[i].tool()
 		for _, name := range []string{dotless(t.Name), underscored(t.Name), t.Name} { // every spelling is answered
@@ -53,6 +63,9 @@ func (s *Server) library() *mcpgo.MCPServer {
 		}
 	}
 	s.offers(m)
+	if fixtures.register != nil {
+		fixtures.register(m)
+	}
 	return m
 }
 
@@ -125,6 +138,9 @@ func (s *Server) handle(ctx context.Context, req mcp.CallToolRequest) (*mcp.Call
 	out := &mcp.CallToolResult{IsError: r.Failed}
 	for _, text := range r.Texts {
 		out.Content = append(out.Content, mcp.NewTextContent(text))
+	}
+	if l := r.link; l != nil {
+		out.Content = append(out.Content, mcp.NewResourceLink(l.uri, l.name, l.description, "text/csv"))
 	}
 	if r.structured != nil {
 		out.StructuredContent = json.RawMessage(r.structured)

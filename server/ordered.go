@@ -19,6 +19,7 @@ type member struct {
 // parseOrdered reads one JSON object.
 func parseOrdered(raw []byte) (*object, error) {
 	dec := json.NewDecoder(bytes.NewReader(raw))
+	dec.UseNumber()
 	v, err := orderedValue(dec)
 	if err != nil {
 		return nil, err

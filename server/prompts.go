@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"net/http"
@@ -55,14 +56,22 @@ func (s *Server) offers(m *mcpgo.MCPServer) {
 	template := mcp.NewResourceTemplate(resourceURI, "resource",
 		mcp.WithTemplateDescription(s.tools.Template.Description), mcp.WithTemplateMIMEType("text/plain"))
 	template.Title = s.tools.Template.Title
-	m.AddResourceTemplate(template, func(ctx context.Context, req mcp.ReadResourceRequest) ([]mcp.ResourceContents, error) {
-		return []mcp.ResourceContents{mcp.TextResourceContents{URI: req.Params.URI, MIMEType: "text/plain", Text: callerOf(ctx).offer.text}}, nil
-	})
+	read := func(ctx context.Context, req mcp.ReadResourceRequest) ([]mcp.ResourceContents, error) {
+		o := callerOf(ctx).offer
+		return []mcp.ResourceContents{mcp.TextResourceContents{URI: req.Params.URI, MIMEType: cmp.Or(o.mime, "text/plain"), Text: o.text, Meta: o.meta}}, nil
+	}
+	m.AddResourceTemplate(template, read)
+	export := mcp.NewResourceTemplate(exportURI, "rows.csv",
+		mcp.WithTemplateDescription(s.tools.Export.Description), mcp.WithTemplateMIMEType("text/csv"))
+	export.Title = s.tools.Export.Title
+	m.AddResourceTemplate(export, read)
 }
 
 // An offer is what a prompt or a resource shows to one caller.
 type offer struct {
 	uri, text string // of the resource; "" is none
+	mime      string // text/plain when it is ""
+	meta      map[string]any
 	arguments map[string]string
 }
 
@@ -95,6 +104,9 @@ func (s *Server) prepare(ctx context.Context, c *caller, m *message) *refusal {
 	}
 	if err := json.Unmarshal(m.rest, &ask); err != nil {
 		return m.refuse(problem.InvalidArgument, "the parameters are not those of "+m.method)
+	}
+	if m.method == methodRead && strings.HasPrefix(ask.Params.URI, exportPrefix) {
+		return s.prepareExport(ctx, c, m, ask.Params.URI)
 	}
 	if m.method == methodRead {
 		return s.prepareResource(ctx, c, m, ask.Params.URI)
@@ -130,7 +142,12 @@ func (s *Server) prepareResource(ctx context.Context, c *caller, m *message, uri
 			}
 		}
 	}
-	no := m.refuse(problem.NotFound, "no resource "+problem.Quote(code)+"; res-schema lists what there is")
+	return m.missing("no resource " + problem.Quote(code) + "; res-schema lists what there is")
+}
+
+// missing is the answer to a message about a resource that does not exist, for this caller at least.
+func (m *message) missing(text string) *refusal {
+	no := m.refuse(problem.NotFound, text)
 	if m.method == methodRead && !mcp.IsModernProtocol(m.version) {
 		no.rpc = mcp.RESOURCE_NOT_FOUND
 	}

@@ -68,8 +68,10 @@ type Server struct {
 	log      *slog.Logger
 	health   health
 	parts    parts
+	exports  exports
 	drain    time.Duration // from the signal to the end
 	beat     time.Duration // between two signs of life of a call
+	bodyTime time.Duration // for a client to send a body
 }
 
 // New makes a server. It fails for a language that has no descriptions, and without a backend.
@@ -101,7 +103,7 @@ func New(b Backend, opts Options) (*Server, error) {
 	if opts.Log == nil {
 		opts.Log = slog.Default()
 	}
-	s := &Server{opts: opts, tools: tools, views: views, log: opts.Log, drain: drainTime, beat: progressTime}
+	s := &Server{opts: opts, tools: tools, views: views, log: opts.Log, drain: drainTime, beat: progressTime, bodyTime: bodyTime}
 	s.backend.Store(newLease(b))
 	s.mcp = s.library()
 	s.log.Info("tools", "sha256", s.tools.hash())

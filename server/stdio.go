@@ -214,9 +214,10 @@ func (l *stdio) stop(m *message) {
 
 // answer handles one message. It gives nil where none is due.
 func (l *stdio) answer(ctx context.Context, m *message) (response any) {
+	c := l.s.local()
 	if m.method == methodCall && m.id != nil {
 		if _, ok := l.s.tools.find(m.tool); !ok {
-			return rpcError(m.id, mcp.INVALID_PARAMS, unknownTool(m.tool), problem.UnknownTool)
+			return rpcError(m.id, mcp.INVALID_PARAMS, c.view.unknownTool(m.tool, c.who), problem.UnknownTool)
 		}
 	}
 	defer func() {
@@ -229,7 +230,6 @@ func (l *stdio) answer(ctx context.Context, m *message) (response any) {
 			}
 		}
 	}()
-	c := l.s.local()
 	c.args = m.args
 	if no := l.s.prepare(ctx, &c, m); no != nil {
 		return rpcError(m.id, no.rpc, no.message, no.code)

@@ -32,10 +32,8 @@ type toolbox struct {
 	Instructions string       `json:"instructions"`
 	Tools        []definition `json:"tools"` // in the order they are listed
 	Prompts      []prompt     `json:"prompts"`
-	Template     struct {     // of the resources
-		Title       string `json:"title"`
-		Description string `json:"description"`
-	} `json:"template"`
+	Template     words        `json:"template"` // of the resources
+	Export       words        `json:"export"`   // of large answers
 	// Seed are the texts of the profile contract=seed, which must not speak of what it leaves out: the
 	// instructions, tools by name, and descriptions by the place of their schema ("" is none).
 	Seed map[string]string `json:"seed"`
@@ -45,6 +43,12 @@ const (
 	toolSchema = "res-schema"
 	toolQuery  = "res-query"
 )
+
+// words are what people read about something.
+type words struct {
+	Title       string `json:"title"`
+	Description string `json:"description"`
+}
 
 // order are the tools of this server in the order of tools/list, with the scope each asks for.
 var order = []struct{ name, scope string }{
@@ -73,7 +77,7 @@ func loadTools(lang string) (*toolbox, error) {
 	if err := dec.Decode(&file); err != nil {
 		return nil, fmt.Errorf("tools/%s.json: %w", lang, err)
 	}
-	box := &toolbox{Instructions: file.Instructions, Prompts: file.Prompts, Template: file.Template, Seed: file.Seed}
+	box := &toolbox{Instructions: file.Instructions, Prompts: file.Prompts, Template: file.Template, Export: file.Export, Seed: file.Seed}
 	for _, want := range order {
 		i := slices.IndexFunc(file.Tools, func(d definition) bool { return d.Name == want.name })
 		if i < 0 {

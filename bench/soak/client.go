@@ -23,6 +23,7 @@ type tally struct {
 	mu      sync.Mutex
 	refused map[string]int64 // by code
 	first   string           // what the first wrong answer or error was
+	refusal string           // … and the first refusal
 }
 
 func (t *tally) tell(n *atomic.Int64, format string, args ...any) {
@@ -155,6 +156,9 @@ func (c *client) call(ctx context.Context, call *call) {
 	if json.Unmarshal([]byte(got), &fault) == nil && fault.Error.Code != "" {
 		c.tally.mu.Lock()
 		c.tally.refused[fault.Error.Code]++
+		if c.tally.refusal == "" {
+			c.tally.refusal = call.args + "\n" + got
+		}
 		c.tally.mu.Unlock()
 		return
 	}

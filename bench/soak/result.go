@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"text/tabwriter"
 )
 
@@ -45,10 +46,11 @@ func (r *result) judge(t *tally, s *serverProcess) error {
 			bad = append(bad, fmt.Errorf(format, args...))
 		}
 	}
-	start, end := r.samples[0], r.samples[len(r.samples)-2]
+	loaded := r.samples[:len(r.samples)-1]
+	start, end := typical(loaded[:len(loaded)/3]), typical(loaded[len(loaded)*2/3:])
 	tell(t.answered.Load() == 0, "nothing was answered")
 	tell(t.wrong.Load() > 0 || t.failed.Load() > 0, "the first wrong answer or error: %s", t.first)
-	tell(len(t.refused) > 0, "calls were refused: %v", t.refused)
+	tell(len(t.refused) > 0, "calls were refused: %v, the first: %s", t.refused, t.refusal)
 	tell(s.errors.Load() > 0, "an error in the log: %s", deref(s.firstErr.Load()))
 	tell(s.reloads.Load() < int64(r.saves)*8/10, "only %d of %d saves were loaded", s.reloads.Load(), r.saves)
 	tell(s.bad.Load() < int64(r.rubbish)*8/10, "only %d of %d bad saves were told", s.bad.Load(), r.rubbish)
@@ -57,6 +59,23 @@ func (r *result) judge(t *tally, s *serverProcess) error {
 	tell(end.rss > start.rss+moreMemory, "memory grows: %d → %d", start.rss, end.rss)
 	tell(r.exit != nil, "the server did not end well: %v", r.exit)
 	return errors.Join(bad...)
+}
+
+// typical is the middle of samples, each figure by itself: one sample depends on what runs at that moment.
+func typical(list []sample) sample {
+	middle := func(figure func(sample) int64) int64 {
+		all := make([]int64, len(list))
+		for i, m := range list {
+			all[i] = figure(m)
+		}
+		slices.Sort(all)
+		return all[len(all)/2]
+	}
+	return sample{
+		Goroutines: int(middle(func(m sample) int64 { return int64(m.Goroutines) })),
+		files:      int(middle(func(m sample) int64 { return int64(m.files) })),
+		rss:        middle(func(m sample) int64 { return m.rss }),
+	}
 }
 
 func deref(s *string) string {

@@ -39,7 +39,7 @@ type sample struct {
 }
 
 func startServer(program string, s *shop) (*serverProcess, error) {
-	p := &serverProcess{cmd: exec.Command(program, "serve", "--http", "127.0.0.1:0", "--catalog", s.dir, "--log-format", "json"),
+	p := &serverProcess{cmd: exec.Command(program, "serve", "--http", "127.0.0.1:0", "--catalog", s.dir, "--log-format", "json", "--timeout", "15s"),
 		status: make(chan sample, 1), done: make(chan error, 1)}
 	p.cmd.Env = s.environment()
 	log, err := p.cmd.StderrPipe()

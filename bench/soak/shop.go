@@ -14,13 +14,15 @@ import (
 )
 
 // A shop is the demonstration in files that can be changed, with two versions of its catalog: in the second, only
-// orders that are done are seen, and customers are read over a pool of another size.
+// orders that are done are seen. Now and then the pool gets another size, which makes a new one of it.
 type shop struct {
 	dir, db  string
 	versions [2]map[string]string // file → text
 	calls    []call
 	saves    int
 	rubbish  int
+
+	connection string // the file that declares it
 }
 
 // A call is a request with its answer in each version. Slow ones are there to be hung up on.
@@ -75,9 +77,9 @@ func newShop(ctx context.Context, o options, dir string) (*shop, error) {
 		}
 	}
 	s.versions[1]["order.yaml"] += doneOnly
-	s.versions[1]["store.yaml"] = strings.Replace(s.versions[1]["store.yaml"], "driver: sqlite", "driver: sqlite\n    pool: 12", 1)
+	s.connection = s.versions[0]["store.yaml"]
 	for _, v := range []int{1, 0} { // the server begins with the first
-		if err := s.write(v, "order.yaml", "store.yaml", "*"); err != nil {
+		if err := s.write(v); err != nil {
 			return nil, err
 		}
 		for i := range s.calls {
@@ -92,16 +94,10 @@ func newShop(ctx context.Context, o options, dir string) (*shop, error) {
 	return s, nil
 }
 
-// write saves files of a version; "*" is all of them.
-func (s *shop) write(version int, names ...string) error {
-	if names[len(names)-1] == "*" {
-		names = names[:0]
-		for name := range s.versions[version] {
-			names = append(names, name)
-		}
-	}
-	for _, name := range names {
-		if err := replace(filepath.Join(s.dir, name), s.versions[version][name]); err != nil {
+// write saves the files of a version.
+func (s *shop) write(version int) error {
+	for name, text := range s.versions[version] {
+		if err := replace(filepath.Join(s.dir, name), text); err != nil {
 			return err
 		}
 	}
@@ -124,11 +120,12 @@ func (s *shop) learn(ctx context.Context, o options, c call) (string, error) {
 	return plain(out.String() + errOut.String()), nil
 }
 
-var requestID = regexp.MustCompile(`,"request_id":"[^"]*"`)
+// changing is what differs from call to call.
+var changing = regexp.MustCompile(`,"(request_id|cursor)":"[^"]*"`)
 
-// plain is an answer without what differs from call to call.
+// plain is an answer without what changes.
 func plain(answer string) string {
-	return strings.TrimSpace(requestID.ReplaceAllString(answer, ""))
+	return strings.TrimSpace(changing.ReplaceAllString(answer, ""))
 }
 
 // change saves one version after the other, and rubbish now and then.
@@ -147,6 +144,10 @@ func (s *shop) change(ctx context.Context, every time.Duration) {
 			continue
 		}
 		s.saves++
-		_ = s.write(i%2, "order.yaml", "store.yaml") // a save that fails shows in the number of reloads
+		// A save that fails shows in the number of reloads.
+		_ = replace(filepath.Join(s.dir, "order.yaml"), s.versions[i%2]["order.yaml"])
+		if i%10 == 1 {
+			_ = replace(filepath.Join(s.dir, "store.yaml"), strings.Replace(s.connection, "driver: sqlite", fmt.Sprintf("driver: sqlite\n    pool: %d", 12+i/10%5), 1))
+		}
 	}
 }

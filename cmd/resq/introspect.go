@@ -23,7 +23,8 @@ func introspectCommand() *cobra.Command {
 		Use:   "introspect DSN",
 		Short: "Write a catalog for a database",
 		Long: "Read the structure of a database and write a catalog for it: one file for the connection and one for each\n" +
-			"table and view. With --update it adds what is new to a catalog that exists, and says what no longer fits.\n" +
+			"table and view. With --update it adds files for what is new to a catalog that exists, and says what no longer\n" +
+			"fits and which columns it lacks; those may have been taken out on purpose, so only --add-columns adds them.\n" +
 			"DSN is sqlite:PATH, mysql://user:password@host:port/database or postgres://user:password@host:port/database;\n" +
 			"the catalog gets no password, but the name of a variable to set.",
 		Example: `  resq introspect sqlite:shop.db --out catalog
@@ -38,7 +39,8 @@ func introspectCommand() *cobra.Command {
 	f.StringSliceVar(&t.read.Exclude, "exclude", nil, "`pattern` of tables to leave out; may be repeated")
 	f.BoolVar(&t.read.NoKeys, "no-guess", false, "leave tables without a key that declare none; their data are then not read")
 	f.StringVar(&t.naming, "naming", "none", "how codes are made of names: none, camel, pascal or snake")
-	f.BoolVar(&t.update, "update", false, "add to the catalog in --out instead of starting one")
+	f.BoolVar(&t.update, "update", false, "add new tables to the catalog in --out instead of starting one")
+	f.BoolVar(&t.columns, "add-columns", false, "with --update, add also the columns that resources lack, instead of reporting them")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		return t.run(cmd.Context(), args[0], cmd.OutOrStdout(), cmd.ErrOrStderr())
 	}
@@ -49,7 +51,7 @@ func introspectCommand() *cobra.Command {
 type introspection struct {
 	out, connection, naming string
 	read                    introspect.Options
-	update                  bool
+	update, columns         bool
 }
 
 func (t *introspection) run(ctx context.Context, dsn string, out, errOut io.Writer) error {
@@ -59,6 +61,9 @@ func (t *introspection) run(ctx context.Context, dsn string, out, errOut io.Writ
 	}
 	if t.update && t.out == "" {
 		return fmt.Errorf("--update needs --out, the directory of the catalog to update")
+	}
+	if t.columns && !t.update {
+		return fmt.Errorf("--add-columns needs --update; a new catalog has every column")
 	}
 	c := &schema.Connection{Name: t.connection, Driver: driverName(dsn), DSN: dsn}
 	if c.Driver == "" {
@@ -73,7 +78,7 @@ func (t *introspection) run(ctx context.Context, dsn string, out, errOut io.Writ
 	if err != nil {
 		return failure{err}
 	}
-	opts := introspect.WriteOptions{Connection: t.connection, DSN: dsn, Naming: naming}
+	opts := introspect.WriteOptions{Connection: t.connection, DSN: dsn, Naming: naming, AddColumns: t.columns}
 	var r *introspect.Result
 	if t.update {
 		r, err = introspect.Update(os.DirFS(t.out), s, opts)

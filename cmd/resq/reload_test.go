@@ -74,7 +74,8 @@ func servingOn(t *testing.T, from *source, watch bool, quiet time.Duration) *ser
 		t.Fatal(err)
 	}
 	opts := server.Options{Local: s.opened.local, Log: log}
-	if s.server, err = server.New(s.opened.engine, opts); err != nil {
+	s.latest.Store(s.opened.engine)
+	if s.server, err = server.New(s.latest, opts); err != nil {
 		t.Fatal(err)
 	}
 	l, err := s.server.Listen("127.0.0.1:0")
@@ -295,7 +296,7 @@ func TestReloadHalfWritten(t *testing.T) {
 // A resource that goes while it is read is read to the end; afterwards it is not there (security.md R3).
 func TestReloadRemovesWhatRuns(t *testing.T) {
 	s, dsn, path := items(t, 50*time.Millisecond)
-	testdb.Exec(t, sqliteEngine, dsn, "CREATE VIEW slow AS WITH RECURSIVE c(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM c WHERE n < 700000) SELECT 1 AS id, count(*) AS n FROM c")
+	testdb.Exec(t, sqliteEngine, dsn, "CREATE VIEW slow AS WITH RECURSIVE c(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM c WHERE n < 1000000) SELECT 1 AS id, count(*) AS n FROM c")
 	replace(t, path, itemCatalog(sqliteEngine, dsn, 4, 1, 2)+"  - {code: Slow, table: slow, key: id, fields: {id: {type: integer}, n: {type: integer}}}\n")
 	eventually(t, "the slow resource", func() bool {
 		got, err := s.ask(context.Background(), "res-schema", `{"detail":"names"}`)
@@ -310,12 +311,14 @@ func TestReloadRemovesWhatRuns(t *testing.T) {
 	time.Sleep(100 * time.Millisecond)
 	replace(t, path, itemCatalog(sqliteEngine, dsn, 4, 3, 4))
 	s.until(itemsHigh) // others see the new one at once
+	replace(t, path, itemCatalog(sqliteEngine, dsn, 4, 1, 2))
+	s.until(itemsLow) // and the next one does not wait for a call that runs on the first
 	select {
 	case got := <-done:
 		t.Fatalf("the slow call ended after %v, before the reload: %s", time.Since(began), got)
 	default:
 	}
-	if got := <-done; !strings.Contains(got, "[700000]") {
+	if got := <-done; !strings.Contains(got, "[1000000]") {
 		t.Errorf("the call that ran: %s", got)
 	}
 	got, err := s.ask(context.Background(), "res-query", `{"resource":"Slow","fields":[{"code":"n"}]}`)

@@ -85,7 +85,8 @@ func serve(cmd *cobra.Command, from *source, how serving) error {
 	if o.local == nil && (stdio || opts.Authenticate == nil) {
 		return errNoLocal
 	}
-	s, err := server.New(o.engine, opts)
+	reload.latest.Store(o.engine)
+	s, err := server.New(reload.latest, opts)
 	if err != nil {
 		return err
 	}

@@ -44,6 +44,8 @@ var numberFuncs = []Func{
 		MySQL: "ABS({0})", Postgres: "ABS({0})", SQLite: "resq_abs({0})",
 		// The widest negative integer has no positive twin.
 		Whole: &Func{MySQL: "ABS(CAST({0} AS DECIMAL(38, 0)))", Postgres: "ABS(CAST({0} AS numeric))", SQLite: "resq_abs({0})"}},
+	// Sorts whole numbers beyond 64 bits among the others.
+	{Name: "#SORT_WHOLE", Args: []Arg{{Kind: Num}}, Result: Integer, MySQL: "{0}", Postgres: "{0}", SQLite: "resq_order({0})"},
 	{Name: "SIGN", Doc: "-1, 0 or 1", Args: []Arg{{Kind: Num}}, Result: Integer, Leaf: true,
 		MySQL: "SIGN({0})", Postgres: "CAST(SIGN({0}) AS bigint)", SQLite: "SIGN({0})"},
 	// A double is rounded by the digits that it shows: 1.005 to 1.01. From 10^15 on it has no fraction.
@@ -122,8 +124,8 @@ var windowFuncs = []Func{
 }
 
 var logicFuncs = []Func{
-	Func{Name: "COALESCE", Doc: "The first that is not NULL", Aliases: "IFNULL NVL", Args: []Arg{{Kind: SameType}, {Kind: SameType}}, Variadic: true, Result: Shared}.all("COALESCE({*|||, })"),
-	Func{Name: "NULLIF", Doc: "NULL if both are equal, else the first", Args: []Arg{{Kind: SameType}, {Kind: SameType}}, Result: Shared}.all("NULLIF({0}, {1})"),
+	Func{Name: "COALESCE", Doc: "The first that is not NULL", Aliases: "IFNULL NVL", Args: []Arg{{Kind: SameType}, {Kind: SameType}}, Variadic: true, Result: Shared, Leaf: true}.all("COALESCE({*|||, })"),
+	Func{Name: "NULLIF", Doc: "NULL if both are equal, else the first", Args: []Arg{{Kind: SameType}, {Kind: SameType}}, Result: Shared, Leaf: true}.all("NULLIF({0}, {1})"),
 	// NULL if any argument is, as in MySQL and SQLite; PostgreSQL alone would skip it.
 	{Name: "GREATEST", Doc: "The greatest; NULL if one is NULL", Args: []Arg{{Kind: SameType}, {Kind: SameType}}, Variadic: true, Result: Shared,
 		MySQL: "GREATEST({*|||, })", Postgres: "(CASE WHEN {*|| IS NULL| OR } THEN NULL ELSE GREATEST({*|||, }) END)", SQLite: "MAX({*|||, })"},

@@ -23,7 +23,7 @@ const maxRules = 8
 func (b *binder) authorise() {
 	for i := 0; i < len(b.sources); i++ {
 		s := b.sources[i]
-		if s.CTE != nil || s.free {
+		if s.CTE != nil {
 			s.guarded = true
 			continue
 		}
@@ -38,7 +38,10 @@ func (b *binder) authorise() {
 
 // guard binds the row rule and the soft deletion of one source.
 func (b *binder) guard(s *Source) Guard {
-	grant := b.view.Rows(s.Resource)
+	grant := policy.Grant{All: true}
+	if !s.free {
+		grant = b.view.Rows(s.Resource)
+	}
 	soft := s.Resource.SoftDelete
 	if s.deleted {
 		soft = nil
@@ -66,7 +69,13 @@ func (b *binder) rule(in *Source, grant policy.Grant, depth int) Expr {
 	outer := *b
 	b.trusted, b.args, b.depth, b.conditions = true, grant.Args, depth, 0
 	sc := &scope{query: &Query{Limit: -1}, place: inner, sources: []namedSource{{in.Code, in}}}
+	told := len(b.probs)
 	e := b.group(sc, grant.Cond, in, clause{name: "rows"})
+	if len(b.probs) > told && !b.checking {
+		// What is wrong with a rule is for its author, not for a caller.
+		b.probs = append(b.probs[:told], &problem.Problem{Code: problem.DataIntegrity, Stage: problem.Policy, Message: "the row rule of " + problem.Quote(in.Code) + " does not fit the catalog",
+			Err: b.probs[told:].Err()})
+	}
 	b.trusted, b.args, b.depth, b.conditions = outer.trusted, outer.args, outer.depth, outer.conditions
 	if e == nil || lacks(e) {
 		return &Bool{V: false}
@@ -111,7 +120,7 @@ func (b *binder) setLeaf(sc *scope, l *query.Leaf, x Expr) Expr {
 		return nil
 	}
 	not := l.Op == query.NotIn || l.Op == query.Ne
-	if set.Connection != b.conn {
+	if set.Connection != b.conn || set.Stated && !b.checking {
 		return b.listed(set, l, x, not)
 	}
 	q := b.union(set)
@@ -122,7 +131,11 @@ func (b *binder) setLeaf(sc *scope, l *query.Leaf, x Expr) Expr {
 		b.add(problem.ConfigInvalid, problem.Policy, l.At, "a set gives exactly one field", "")
 		return nil
 	}
-	return &Sub{X: x, Query: q, Not: not}
+	if !fits(x.Type(), q.Out[0].Expr.Type()) && !(x.Type().Kind.Textual() && q.Out[0].Expr.Type().Kind.Textual()) {
+		b.add(problem.ConfigInvalid, problem.Policy, l.At, "a set of "+q.Out[0].Expr.Type().String()+" values is compared with a field of type "+x.Type().String(), "compare values of one type")
+		return nil
+	}
+	return &Sub{X: x, Query: q, Not: not, Exact: b.exact(x)}
 }
 
 // union binds the queries of a set as one.
@@ -159,7 +172,7 @@ func (b *binder) listed(set *schema.Set, l *query.Leaf, x Expr, not bool) Expr {
 	if vals == nil {
 		return &missing{}
 	}
-	e := &List{X: x, Not: not}
+	e := &List{X: x, Not: not, Exact: b.exact(x)}
 	for _, s := range vals {
 		a := b.attribute(s, l.At, x)
 		if _, ok := a.(*Arg); ok {

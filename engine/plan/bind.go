@@ -68,7 +68,8 @@ type binder struct {
 	set     func(*schema.Set) ([]string, error)
 	depth   int // of rules inside rules
 
-	conditions int // above 0 while a condition is being bound
+	checking   bool // binding rules to find their faults
+	conditions int  // above 0 while a condition is being bound
 }
 
 func (b *binder) add(code problem.Code, stage problem.Stage, at, message, hint string) {
@@ -187,10 +188,25 @@ func (b *binder) source(sc *scope, resource, code, at string) *Source {
 
 func (b *binder) unknownResource(at, name string, known []string, stage problem.Stage) {
 	hint := problem.OneOf(name, known)
+	if _, ok := b.view.Resource(name); ok {
+		hint = "join it first: an entry of relations with this code"
+	} else if r := b.titled(name); r != "" {
+		hint = "its code is " + r
+	}
 	if hint == "" {
 		hint = "call res-schema for the codes there are"
 	}
 	b.add(problem.UnknownResource, stage, at, "there is no resource "+problem.Quote(name)+" here", hint)
+}
+
+// titled finds the code of a resource that was called by its display name.
+func (b *binder) titled(name string) string {
+	for _, r := range b.view.Resources() {
+		if r.Name == name && name != "" {
+			return r.Code
+		}
+	}
+	return ""
 }
 
 func (b *binder) unknownField(at, name, of string, known []string, stage problem.Stage) {

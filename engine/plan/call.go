@@ -128,7 +128,9 @@ func deviation(f *funcs.Func) bool {
 // decimals the sums are exact, so every database gives the same; MySQL and PostgreSQL by themselves would not.
 func (x *xbinder) deviation(name string, v Expr, c *query.Call) Expr {
 	v = x.numeric(v)
-	op := func(op string, l, r Expr) Expr { return &Arith{Op: op, L: l, R: r, T: arithType(op, l.Type(), r.Type())} }
+	op := func(op string, l, r Expr) Expr {
+		return &Arith{Op: op, L: l, R: r, T: arithType(op, l.Type(), r.Type())}
+	}
 	over := func(fn string, arg Expr) Expr { return x.window(x.table(fn, arg).(*Call), c) }
 	n, sum := over("COUNT", v), over("SUM", v)
 	above := op("-", op("*", n, over("SUM", op("*", v, v))), op("*", sum, sum))
@@ -157,12 +159,30 @@ func (x *xbinder) sortKeys(keys []query.By) []Order {
 	return out
 }
 
-// sortable makes a condition sortable: not every database sorts booleans.
+// sortable makes a value sortable: a document as its text, and a calculated whole number by its value, for
+// beyond 64 bits it is a text to SQLite.
 func sortable(e Expr) Expr {
-	if e.Type().Kind == schema.JSON {
+	switch {
+	case e.Type().Kind == schema.JSON:
 		return asText(e)
+	case wide(e):
+		return &Call{Fn: funcs.Must("#SORT_WHOLE"), Args: []Expr{e}, T: e.Type()}
 	}
 	return e
+}
+
+// wide says whether a whole number may have more than 64 bits.
+func wide(e Expr) bool {
+	if e.Type().Kind != schema.Integer {
+		return false
+	}
+	switch x := e.(type) {
+	case *Arith:
+		return x.Op != "%" && x.Op != "/"
+	case *Call:
+		return x.Fn.Name == "SUM" || x.Fn.Name == "ABS" && wide(x.Args[0])
+	}
+	return false
 }
 
 // stringAggregate settles the order of a string aggregate, so that its text is the same every time.

@@ -76,12 +76,23 @@ func retype(a *Arg, t schema.Type) (*Arg, bool) {
 // column of different families meet as keys.
 func (b *binder) compare(op query.Op, l, r Expr) Expr {
 	l, r = meet(l, r)
-	return &Compare{Op: op, L: l, R: r}
+	return &Compare{Op: op, L: l, R: r, Exact: b.exact(l)}
 }
+
+// exact says whether a comparison decides about rows: then a text equals itself alone. Collations that take
+// alice for ALICE would show one person the rows of another.
+func (b *binder) exact(x Expr) bool { return b.trusted && x.Type().Kind.Textual() }
 
 // meet makes two sides of a comparison fit.
 func meet(l, r Expr) (Expr, Expr) {
 	lt, rt := l.Type(), r.Type()
+	if a, ok := r.(*Arg); ok && lt.Kind == schema.Enum {
+		return enumMeets(l, a)
+	}
+	if a, ok := l.(*Arg); ok && rt.Kind == schema.Enum {
+		x, y := enumMeets(r, a)
+		return y, x
+	}
 	if fits(lt, rt) || lt.Kind.Textual() && rt.Kind.Textual() && !typed(lt.Kind) && !typed(rt.Kind) {
 		return l, r
 	}
@@ -96,8 +107,10 @@ func meet(l, r Expr) (Expr, Expr) {
 		}
 	}
 	switch {
-	case lt.Kind == schema.Date && rt.Kind == schema.DateTime, lt.Kind == schema.DateTime && rt.Kind == schema.Date:
-		return l, r
+	case lt.Kind == schema.Date && rt.Kind == schema.DateTime:
+		return asMoment(l, r), r
+	case lt.Kind == schema.DateTime && rt.Kind == schema.Date:
+		return l, asMoment(r, l)
 	case lt.Kind == schema.Bool && rt.Kind.Numeric():
 		return &Convert{X: l, T: schema.Type{Kind: schema.Integer}}, r
 	case rt.Kind == schema.Bool && lt.Kind.Numeric():
@@ -108,6 +121,14 @@ func meet(l, r Expr) (Expr, Expr) {
 		return asRead(l, rt), r
 	}
 	return asText(l), asText(r)
+}
+
+// asMoment makes a date a datetime, beside one that is no literal: an index on the date serves the literal.
+func asMoment(e, other Expr) Expr {
+	if _, ok := other.(*Arg); ok {
+		return e
+	}
+	return &Convert{X: e, T: momentType}
 }
 
 // readable says whether a text is read as a value of a kind when it is compared with one.
@@ -125,6 +146,19 @@ func asRead(e Expr, t schema.Type) Expr {
 		return &Convert{X: e, T: momentType}
 	}
 	return &Convert{X: e, T: t}
+}
+
+// enumMeets compares an enum with a literal: one of its values in its own type, so that an index serves, and
+// any other text as the text it is.
+func enumMeets(e Expr, a *Arg) (Expr, Expr) {
+	s, ok := argText(a)
+	if !ok {
+		return e, a
+	}
+	if c, isCol := e.(*Column); isCol && c.Field != nil && containsText(c.Field.Values, s) {
+		return e, &Arg{Value: s, T: e.Type(), Bare: true}
+	}
+	return asText(e), &Arg{Value: s, T: textType}
 }
 
 // typed says whether a textual kind has a type of its own in some database.

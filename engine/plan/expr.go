@@ -41,7 +41,11 @@ func (b *binder) expr(sc *scope, e query.Expr, at string, cl clause) (out Expr) 
 		}
 	}()
 	x.check(e, false)
-	return x.bind(e)
+	v := x.bind(e)
+	if x.grows(v, at) > maxGrowth {
+		return nil
+	}
+	return v
 }
 
 // check looks at functions before any name is looked up, so that an unknown function is told as such
@@ -248,7 +252,7 @@ func (x *xbinder) scalar(w *CTE, field string) Expr {
 		}
 		s := &Source{ID: x.id(), Code: w.Code, CTE: w}
 		x.sources = append(x.sources, s)
-		q := &Query{From: s, Limit: -1, single: w.Query.single, Out: []*Output{{Name: field, Expr: &Column{Source: s, Out: i, T: o.Expr.Type()}}}}
+		q := &Query{From: s, Limit: -1, single: w.Query.single, Out: []*Output{{Name: field, Expr: &Column{Source: s, Out: i, T: outType(o)}, growth: o.growth}}}
 		return &Scalar{Query: q}
 	}
 	var known []string

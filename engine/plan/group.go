@@ -155,6 +155,14 @@ func (b *binder) grouping(sc *scope, r *query.Request) {
 		g.local[s.src] = true
 	}
 	g.dependents()
+	for _, o := range q.Out {
+		if t := o.Expr; t.Type().Kind == schema.JSON && g.grouped(asText(t)) {
+			o.Expr, o.Field = asText(t), nil
+			if o.DataType == "" {
+				o.DataType = "json"
+			}
+		}
+	}
 	report := func(at string, c *Column) {
 		name := ""
 		if c.Field != nil {

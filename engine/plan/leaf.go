@@ -275,7 +275,7 @@ func (b *binder) listLeaf(l *query.Leaf, x Expr) Expr {
 	if !ok {
 		return nil
 	}
-	e := &List{X: x, Not: l.Op == query.NotIn}
+	e := &List{X: x, Not: l.Op == query.NotIn, Exact: b.exact(x)}
 	for _, s := range vals {
 		v := b.token(s, at, x)
 		if v == nil {
@@ -367,7 +367,7 @@ func (b *binder) regexpLeaf(l *query.Leaf, x Expr) Expr {
 		return nil
 	}
 	re, err := syntax.Parse(l.Token, syntax.ClassNL|syntax.OneLine)
-	if err != nil || strings.IndexByte(l.Token, 0) >= 0 || l.Token == "" || !portable(re) {
+	if err != nil || stacked(l.Token) || strings.IndexByte(l.Token, 0) >= 0 || l.Token == "" || !portable(re) {
 		b.add(problem.InvalidArgument, problem.Semantics, at, "the pattern is not one that every database reads alike",
 			"characters, . [a-z] ( | ) * + ? {n,m} ^ $; no look-around, back-references or \\p{…}")
 		return nil
@@ -390,6 +390,42 @@ func portable(re *syntax.Regexp) bool {
 		}
 	}
 	return true
+}
+
+// stacked says whether a repetition is repeated (a**), which Go reads and the databases do not.
+func stacked(s string) bool {
+	class, was := false, false
+	for i := 0; i < len(s); i++ {
+		c := s[i]
+		switch {
+		case c == '\\':
+			i++
+			was = false
+		case class:
+			class = c != ']'
+		case c == '[':
+			class, was = true, false
+			if i+1 < len(s) && s[i+1] == '^' {
+				i++
+			}
+			if i+1 < len(s) && s[i+1] == ']' {
+				i++
+			}
+		case strings.IndexByte("*+?{", c) >= 0:
+			if was {
+				return true
+			}
+			was = true
+			if c == '{' {
+				if end := strings.IndexByte(s[i:], '}'); end > 0 {
+					i += end
+				}
+			}
+		default:
+			was = false
+		}
+	}
+	return false
 }
 
 func largestRepeat(s string) int {
@@ -474,7 +510,7 @@ func (b *binder) queryLeaf(sc *scope, l *query.Leaf, x Expr) Expr {
 		if len(q.Sets) == 0 {
 			q.Out[0].Expr = r2
 		}
-		return &Sub{X: l2, Query: q, Not: l.Op == query.NotIn}
+		return &Sub{X: l2, Query: q, Not: l.Op == query.NotIn, Exact: b.exact(l2)}
 	case query.Eq, query.Ne, query.Lt, query.Le, query.Gt, query.Ge:
 		return b.compare(l.Op, x, &Scalar{Query: q})
 	}
@@ -515,7 +551,7 @@ func (b *binder) principalLeaf(l *query.Leaf, x Expr) Expr {
 		if v.List && len(v.Texts) == 0 && b.trusted {
 			return &missing{}
 		}
-		e := &List{X: x, Not: op == query.NotIn}
+		e := &List{X: x, Not: op == query.NotIn, Exact: b.exact(x)}
 		for _, s := range v.Texts {
 			a := b.attribute(s, at, x)
 			if a == nil {

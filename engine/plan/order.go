@@ -199,16 +199,39 @@ func (b *binder) distinctOrder(q *Query, r *query.Request) bool {
 	for _, o := range q.Out {
 		q.Group = append(q.Group, groupable(o.Expr))
 	}
-	for i := range q.Order {
-		if o := &q.Order[i]; o.Ordinal == 0 {
-			name := "MIN"
-			if o.Desc {
-				name = "MAX"
-			}
-			o.Expr = &Call{Fn: funcs.Must(name), Args: []Expr{o.Expr}, T: o.Expr.Type()}
+	var keys []Order
+	for _, o := range q.Order {
+		if o.Ordinal > 0 {
+			keys = append(keys, o)
+			continue
 		}
+		if first := o.Nulls == "first" || o.Nulls == "" && !o.Desc; first {
+			// Aggregates pass over NULL, which stands first here.
+			one := func(n int64) Expr { return &Int{N: n} }
+			null := &Case{Whens: []When{{&Null{X: o.Expr}, one(0)}}, Else: one(1), T: schema.Type{Kind: schema.Integer}}
+			keys = append(keys, Order{Expr: &Call{Fn: funcs.Must("MIN"), Args: []Expr{null}, T: null.T}})
+		}
+		name := "MIN"
+		if o.Desc {
+			name = "MAX"
+		}
+		x := extremum(o.Expr)
+		o.Expr = &Call{Fn: funcs.Must(name), Args: []Expr{x}, T: x.Type()}
+		keys = append(keys, o)
 	}
+	q.Order = keys
 	return true
+}
+
+// extremum makes a value one of which there is a least and a greatest in every database.
+func extremum(e Expr) Expr {
+	switch e.Type().Kind {
+	case schema.Bool:
+		return &Convert{X: e, T: schema.Type{Kind: schema.Integer}}
+	case schema.UUID, schema.JSON, schema.Enum:
+		return asText(e)
+	}
+	return e
 }
 
 // repeat replaces sort keys that repeat an output by its place, so that an expression with arguments is the
@@ -281,7 +304,7 @@ func (b *binder) page(p *Plan, q *Query, r *query.Request, o Options) {
 		return
 	}
 	if keys == nil || len(o.After) != len(keys) {
-		b.add(problem.InvalidArgument, problem.Semantics, "/cursor", "the cursor is not of this request", "send it with the same resource, relations and orderBy as the page it came with")
+		b.add(problem.InvalidArgument, problem.Semantics, "/cursor", "the cursor is not of this request", "send it with the very request it came with but for limit, fields and format")
 		return
 	}
 	q.After = b.after(q, keys, o.After)

@@ -48,7 +48,7 @@ func (b *binder) allFields(sc *scope, r *query.Request) {
 	main := sc.sources[0].src
 	if main.CTE != nil {
 		for i, o := range main.CTE.Query.shown() {
-			sc.query.Out = append(sc.query.Out, &Output{Name: o.Name, Expr: &Column{Source: main, Out: i, T: o.Expr.Type()}})
+			sc.query.Out = append(sc.query.Out, &Output{Name: o.Name, Expr: &Column{Source: main, Out: i, T: outType(o)}, growth: o.growth})
 		}
 		return
 	}
@@ -63,7 +63,7 @@ func (b *binder) output(sc *scope, f *query.Field) {
 		if e == nil {
 			e = &Arg{} // a problem was added; what refers to the output finds something
 		}
-		sc.query.Out = append(sc.query.Out, &Output{Name: f.Alias, Expr: e, DataType: f.DataType})
+		sc.query.Out = append(sc.query.Out, &Output{Name: f.Alias, Expr: e, DataType: f.DataType, growth: growth(e)})
 		return
 	}
 	s := sc.sources[0].src
@@ -85,7 +85,6 @@ func (b *binder) output(sc *scope, f *query.Field) {
 // noPlainField says what is wrong with a code and, where it looks like one of the usual slips, how to write
 // it instead.
 func (b *binder) noPlainField(sc *scope, s *Source, f *query.Field) {
-	names := b.fieldNames(s)
 	if head, tail, ok := strings.Cut(f.Code, "."); ok {
 		if x, found := sc.local(head); found {
 			if _, found := b.lookup(x, tail); found {
@@ -100,11 +99,11 @@ func (b *binder) noPlainField(sc *scope, s *Source, f *query.Field) {
 			"an expression needs isExpr: true and an alias")
 		return
 	}
-	b.unknownField(f.At+"/code", f.Code, s.Code, names, problem.Fields)
+	b.noField(s, f.Code, f.At+"/code", problem.Fields)
 }
 
 func (b *binder) plain(sc *scope, c *Column, name, dataType, at string) {
-	o := &Output{Name: name, Expr: b.use(c), DataType: dataType, Field: c.Field}
+	o := &Output{Name: name, Expr: b.use(c), DataType: dataType, Field: c.Field, growth: growth(c)}
 	if c.Field != nil && c.Field.Mask != "" && !b.trusted {
 		o.Mask = c.Field.Mask
 		if sc.place != top {

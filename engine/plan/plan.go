@@ -73,6 +73,8 @@ type Output struct {
 	DataType string        // asked for by the caller; "" is the type's own
 	Field    *schema.Field // when Expr is a plain field
 	Mask     string
+
+	growth int
 }
 
 // A Set combines a query's rows with those of another.
@@ -147,6 +149,7 @@ type Walk struct {
 	Start, Step   *Source // the same table, guarded, as first row and as child
 	Root          Expr    // condition on Start
 	Self          Expr    // condition on Start for the row that is the root itself; nil leaves it out
+	RootText      string  // begins every path when Self is there
 	Parent, Child *schema.Field
 	Key           *schema.Field // what tells rows apart: the resource's key, or Child
 	Depth         int64
@@ -213,8 +216,9 @@ type (
 	Not struct{ X Expr }
 	// A Compare compares two values of fitting types.
 	Compare struct {
-		Op   query.Op // = != < <= > >=
-		L, R Expr
+		Op    query.Op // = != < <= > >=
+		L, R  Expr
+		Exact bool // texts are equal only when they are the same, whatever the collation says
 	}
 	// A Null is X IS [NOT] NULL.
 	Null struct {
@@ -223,15 +227,17 @@ type (
 	}
 	// A List is X [NOT] IN (…). An empty list matches nothing.
 	List struct {
-		X   Expr
-		Xs  []Expr
-		Not bool
+		X     Expr
+		Xs    []Expr
+		Not   bool
+		Exact bool
 	}
 	// A Sub is X [NOT] IN (query).
 	Sub struct {
 		X     Expr
 		Query *Query
 		Not   bool
+		Exact bool
 	}
 	// An Exists is [NOT] EXISTS (query).
 	Exists struct {

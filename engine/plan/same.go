@@ -171,7 +171,8 @@ func sameShape(a, b Expr) bool {
 	switch x := a.(type) {
 	case *Call:
 		y, ok := b.(*Call)
-		return ok && x.Fn == y.Fn && x.Distinct == y.Distinct && x.Over == nil && y.Over == nil && len(x.Args) == len(y.Args)
+		return ok && x.Fn == y.Fn && x.Distinct == y.Distinct && x.Over == nil && y.Over == nil && len(x.Args) == len(y.Args) &&
+			slices.EqualFunc(x.OrderBy, y.OrderBy, func(a, b Order) bool { return a.Desc == b.Desc && a.Nulls == b.Nulls })
 	case *Arith:
 		y, ok := b.(*Arith)
 		return ok && x.Op == y.Op && (x.L == nil) == (y.L == nil)

@@ -101,7 +101,7 @@ func (b *binder) lookup(s *Source, name string) (*Column, bool) {
 	if s.CTE != nil {
 		for i, o := range s.CTE.Query.shown() {
 			if o.Name == name {
-				return &Column{Source: s, Out: i, T: o.Expr.Type()}, true
+				return &Column{Source: s, Out: i, T: outType(o)}, true
 			}
 		}
 		return nil, false
@@ -114,6 +114,15 @@ func (b *binder) lookup(s *Source, name string) (*Column, bool) {
 		return nil, false
 	}
 	return &Column{Source: s, Field: f, T: fieldType(f)}, true
+}
+
+// outType is the type of a named query's output: what has a type of its own in a database comes out as text.
+func outType(o *Output) schema.Type {
+	t := o.Expr.Type()
+	if t.Kind == schema.Enum {
+		return textType
+	}
+	return t
 }
 
 // fieldType is the type under which a field takes part in expressions.
@@ -142,7 +151,7 @@ func (b *binder) use(c *Column) *Column {
 func (b *binder) field(s *Source, name, at string, stage problem.Stage) Expr {
 	c, ok := b.lookup(s, name)
 	if !ok {
-		b.unknownField(at, name, s.Code, b.fieldNames(s), stage)
+		b.noField(s, name, at, stage)
 		return nil
 	}
 	if c.Field != nil && c.Field.Mask != "" && !b.trusted {
@@ -150,6 +159,23 @@ func (b *binder) field(s *Source, name, at string, stage problem.Stage) Expr {
 		return nil
 	}
 	return b.use(c)
+}
+
+// noField says that a field is not there and, where the name looks like one of the usual slips, what to send.
+func (b *binder) noField(s *Source, name, at string, stage problem.Stage) {
+	if strings.ContainsAny(name, "(*+") {
+		b.add(problem.UnknownField, stage, at, "there is no field "+problem.Quote(name)+" on "+problem.Quote(s.Code), "an expression needs isExpr: true")
+		return
+	}
+	if s.Resource != nil {
+		for _, f := range b.view.Fields(s.Resource) {
+			if f.Name == name && name != "" {
+				b.add(problem.UnknownField, stage, at, "there is no field "+problem.Quote(name)+" on "+problem.Quote(s.Code), "its code is "+f.Code)
+				return
+			}
+		}
+	}
+	b.unknownField(at, name, s.Code, b.fieldNames(s), stage)
 }
 
 func (b *binder) masked(at, name string) {

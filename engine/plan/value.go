@@ -194,8 +194,12 @@ func (b *binder) token(s, at string, x Expr) Expr {
 	if t.Kind == schema.Any {
 		t = guess(s)
 	}
-	if t.Kind == schema.DateTime && (f == nil || !f.Zone) {
-		s = b.local(s)
+	if t.Kind == schema.DateTime {
+		if f == nil || !f.Zone {
+			s = b.local(s)
+		} else {
+			s = b.universal(s)
+		}
 	}
 	a, ok := parseValue(s, t, f)
 	if !ok && t.Kind == schema.Integer && f == nil {
@@ -232,6 +236,19 @@ func (b *binder) local(s string) string {
 	for _, form := range momentForms[5:] {
 		if t, err := time.Parse(form, s); err == nil {
 			return t.In(b.zone()).Format("2006-01-02 15:04:05.999999")
+		}
+	}
+	return s
+}
+
+// universal takes a moment without an offset for one in the connection's zone, for columns that keep theirs.
+func (b *binder) universal(s string) string {
+	if b.zone() == time.UTC {
+		return s
+	}
+	for _, form := range momentForms[:5] {
+		if t, err := time.ParseInLocation(form, s, b.zone()); err == nil {
+			return t.UTC().Format(time.RFC3339Nano)
 		}
 	}
 	return s

@@ -48,7 +48,7 @@ func (b *binder) walk(sc *scope, r *query.Request) {
 	b.use(&Column{Source: s, Field: walk.Key})
 	walk.Root = b.root(parent, w)
 	if w.IncludeRoot && walk.Root != nil {
-		walk.Self = b.root(child, w)
+		walk.Self, walk.RootText = b.root(child, w), w.Root
 	}
 	for _, j := range sc.query.Joins {
 		if j.Source == s && j.Type == "left" {

@@ -20,6 +20,9 @@ type Dialect interface {
 	Column(w *Writer, c *plan.Column)
 	// Output writes a column as an output of the whole statement.
 	Output(w *Writer, c *plan.Column)
+	// Bytes writes a text so that it equals itself alone. It says false, and writes nothing, where texts do so
+	// anyway.
+	Bytes(w *Writer, x func(w *Writer)) bool
 	// Plain writes what takes a column's declared type away, in front of a column of a derived table that is
 	// an output of the whole statement.
 	Plain(w *Writer)
@@ -74,6 +77,9 @@ func (ANSI) Column(w *Writer, c *plan.Column) { w.Column(c) }
 
 // Output writes the column.
 func (ANSI) Output(w *Writer, c *plan.Column) { w.Column(c) }
+
+// Bytes has nothing to do: by the standard's default a text equals itself alone.
+func (ANSI) Bytes(*Writer, func(*Writer)) bool { return false }
 
 // Plain writes nothing.
 func (ANSI) Plain(*Writer) {}

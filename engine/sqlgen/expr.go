@@ -35,6 +35,10 @@ func (w *Writer) expr(e plan.Expr) {
 	case *plan.Not:
 		w.SQL("(NOT ").Expr(x.X).SQL(")")
 	case *plan.Compare:
+		if x.Exact && (x.Op == "=" || x.Op == "!=") && w.bytes() {
+			w.exact(x)
+			return
+		}
 		w.d.Compare(w, x)
 	case *plan.Null:
 		w.SQL("(").Expr(x.X)
@@ -103,6 +107,10 @@ func (w *Writer) logic(x *plan.Logic) {
 // among writes X IN (…); an empty list matches nothing.
 func (w *Writer) among(x *plan.List) {
 	if len(x.Xs) > 0 {
+		if x.Exact && w.bytes() {
+			w.exactIn(x.X, x.Not, func(wrap func(plan.Expr)) { w.Commas(len(x.Xs), func(i int) { wrap(x.Xs[i]) }) }, func() { w.d.In(w, x) })
+			return
+		}
 		w.d.In(w, x)
 		return
 	}
@@ -116,16 +124,62 @@ func (w *Writer) among(x *plan.List) {
 // in writes X IN (query). A limit inside such a query is not understood by MySQL, but inside a derived
 // table it is.
 func (w *Writer) in(x *plan.Sub) {
+	if x.Exact && w.bytes() {
+		// The plain comparison beside the exact one lets an index serve.
+		plain := *x
+		plain.Exact = false
+		w.exactIn(x.X, x.Not, func(wrap func(plan.Expr)) {
+			w.SQL("SELECT ")
+			w.d.Bytes(w, func(w *Writer) { w.SQL("q.c0") })
+			w.SQL(" FROM ").named(x.Query).SQL(" AS q")
+		}, func() { w.in(&plain) })
+		return
+	}
 	w.SQL("(").Expr(x.X)
 	if x.Not {
 		w.SQL(" NOT")
 	}
 	w.SQL(" IN ")
 	if x.Query.Limit >= 0 || x.Query.Offset > 0 {
+		w.derived(x.Query)
 		w.SQL("(SELECT q.c0 FROM ").named(x.Query).SQL(" AS q))")
 		return
 	}
 	w.Sub(x.Query).SQL(")")
+}
+
+// bytes says whether the dialect has to be told to compare texts exactly.
+func (w *Writer) bytes() bool { return w.d.Bytes(w.part(), func(*Writer) {}) }
+
+// exact writes a comparison of texts that are equal only when they are the same. The plain comparison beside
+// it lets an index serve.
+func (w *Writer) exact(x *plan.Compare) {
+	side := func(e plan.Expr) { w.d.Bytes(w, func(w *Writer) { w.Expr(e) }) }
+	w.SQL("(")
+	if x.Op == "=" {
+		w.d.Compare(w, x)
+		w.SQL(" AND ")
+	}
+	side(x.L)
+	w.SQL(operators[x.Op])
+	side(x.R)
+	w.SQL(")")
+}
+
+func (w *Writer) exactIn(x plan.Expr, not bool, list func(wrap func(plan.Expr)), plain func()) {
+	wrap := func(e plan.Expr) { w.d.Bytes(w, func(w *Writer) { w.Expr(e) }) }
+	w.SQL("(")
+	if !not {
+		plain()
+		w.SQL(" AND ")
+	}
+	wrap(x)
+	if not {
+		w.SQL(" NOT")
+	}
+	w.SQL(" IN (")
+	list(wrap)
+	w.SQL("))")
 }
 
 func (w *Writer) call(x *plan.Call) {

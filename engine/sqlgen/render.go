@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"resq/engine/plan"
+	"resq/schema"
 )
 
 // A Statement is a rendered plan: its text and its arguments in the order of their places.
@@ -77,9 +78,13 @@ func (w *Writer) block(q *plan.Query, u use) {
 	b.distinct = q.Distinct
 	b.clause[columns] = w.list(len(q.Out), func(p *Writer, i int) {
 		o := q.Out[i]
-		if c, ok := o.Expr.(*plan.Column); ok && !u.names {
+		c, ok := o.Expr.(*plan.Column)
+		switch {
+		case ok && !u.names:
 			w.d.Output(p, c)
-		} else {
+		case ok && c.Field != nil && (c.Field.Native != "" || c.Field.Array || c.Field.Type.Kind == schema.Enum):
+			p.Expr(c) // what refers to the output knows it as text or JSON
+		default:
 			p.key(o.Expr)
 		}
 		if u.names {
@@ -178,6 +183,7 @@ func (w *Writer) order(q *plan.Query, o plan.Order, of Text) {
 // own becomes a derived table, and so does the left side before INTERSECT, which binds tighter than the
 // others in some databases.
 func (w *Writer) sets(q *plan.Query, u use) {
+	w.derived(q)
 	var b block
 	b.clause[with] = w.withs(q)
 	first := *q
@@ -209,6 +215,14 @@ func (w *Writer) sets(q *plan.Query, u use) {
 	b.clause[order] = w.list(len(q.Order), func(p *Writer, i int) { p.order(q, q.Order[i], "q") })
 	b.clause[tail] = w.window(q, u)
 	w.put(&b)
+}
+
+// derived refuses a query that would become a derived table and names a source outside it, where the database
+// does not let such a table see that source.
+func (w *Writer) derived(q *plan.Query) {
+	if w.d.Name() == "mysql" && q.Correlated() {
+		w.Fail("a nested query that names an outer resource and has a limit or set operations")
+	}
 }
 
 var setWords = map[string]Text{"union": " UNION ", "unionAll": " UNION ALL ", "intersect": " INTERSECT ", "except": " EXCEPT "}

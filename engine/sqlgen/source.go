@@ -114,7 +114,12 @@ func (w *Writer) walk(x *plan.Walk) {
 	w.SQL(", ")
 	col(x.Start, x.Child)(w)
 	w.SQL(", 1, ")
-	w.d.Path(w, col(x.Start, x.Child))
+	if x.Self != nil {
+		root := func(w *Writer) { w.Arg(&plan.Arg{Value: x.RootText, T: schema.Type{Kind: schema.Text}}) }
+		w.d.Append(w, func(w *Writer) { w.d.Path(w, root) }, col(x.Start, x.Child))
+	} else {
+		w.d.Path(w, col(x.Start, x.Child))
+	}
 	w.SQL(", 0 FROM ")
 	w.guarded(x.Start)
 	w.SQL(" WHERE ").Expr(x.Root).SQL(" UNION ALL SELECT ")

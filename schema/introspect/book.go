@@ -30,7 +30,7 @@ func (b *book) add(s *Snapshot, tables []*Table) {
 	}
 	for _, t := range tables {
 		if _, known := b.codes[t]; known {
-			continue
+			continue // and so are its fields: one that is missing is to stay away
 		}
 		name := t.Name
 		if shared[plain(t)] > 1 && t.Schema != s.Schema {

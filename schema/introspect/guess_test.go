@@ -262,7 +262,7 @@ INSERT INTO a VALUES (1, 1), (2, 2); INSERT INTO b SELECT * FROM a; INSERT INTO 
 		"  - code: a\n    key: []\n    fields:\n      id: integer\n" +
 		"  - code: b\n    key: v # mine\n    fields:\n      id: integer\n      v: integer\n"
 	s := read(t, db, "sqlite", introspect.Options{})
-	r, err := introspect.Update(fstest.MapFS{"k.yaml": {Data: []byte(kept)}}, s, introspect.WriteOptions{DSN: dsn})
+	r, err := introspect.Update(fstest.MapFS{"k.yaml": {Data: []byte(kept)}}, s, introspect.WriteOptions{DSN: dsn, AddColumns: true})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -19,9 +19,10 @@ type update struct {
 	before map[string][]string     // resource → the fields it had
 }
 
-// Update adds what the database has and the catalog in fsys has not: the connection, new tables and views as
-// files of their own, new columns as the last fields of their resource. Nothing that stands in the catalog
-// is changed or removed, comments and order included; what no longer fits the database is reported as Drift.
+// Update adds what the database has and the catalog in fsys has not: the connection, and new tables and views as
+// files of their own. A column that a resource lacks may have been taken out by a person, to hide it, so it is
+// reported as Drift; with AddColumns it becomes the last field of its resource. Nothing that stands in the catalog
+// is changed or removed, comments and order included; what no longer fits the database is reported as Drift, too.
 // The result's files are those that are new or changed. Update fails when a file is no YAML.
 func Update(fsys fs.FS, s *Snapshot, opts WriteOptions) (*Result, error) {
 	docs, err := readDocuments(fsys)
@@ -32,10 +33,12 @@ func Update(fsys fs.FS, s *Snapshot, opts WriteOptions) (*Result, error) {
 		result: &Result{Notes: slices.Clone(s.Notes), Tables: len(s.Tables)}}
 	b := u.book()
 	w := newWriter(s, b, opts)
-	changed := u.addFields(w)
-	for _, d := range u.docs {
-		if changed[d.name] {
-			u.result.Files = append(u.result.Files, File{d.name, d.data})
+	if opts.AddColumns {
+		changed := u.addFields(w)
+		for _, d := range u.docs {
+			if changed[d.name] {
+				u.result.Files = append(u.result.Files, File{d.name, d.data})
+			}
 		}
 	}
 	u.addFiles(w)
@@ -87,8 +90,10 @@ func (u *update) book() *book {
 			}
 		}
 	}
-	for t, r := range u.shown {
-		u.nameFields(b, t, r)
+	if u.opts.AddColumns {
+		for t, r := range u.shown {
+			u.nameFields(b, t, r)
+		}
 	}
 	b.add(u.s, u.s.Tables)
 	return b
@@ -186,7 +191,35 @@ func (u *update) report() {
 		}
 	}
 	u.result.Added = append(fields, u.result.Added...)
+	u.lacking(&c)
 	u.result.Drift = c.drift
+}
+
+// lacking tells the columns that no resource of their table has.
+func (u *update) lacking(c *check) {
+	if u.opts.AddColumns {
+		return // added, or told in a note to be added by hand
+	}
+	known := map[*Table]map[*Column]bool{}
+	for _, r := range u.mine {
+		t := u.s.table(r.schema, r.table)
+		if t == nil {
+			continue
+		}
+		if known[t] == nil {
+			known[t] = map[*Column]bool{}
+		}
+		for _, f := range r.fields {
+			known[t][u.s.lookup(t, f.column)] = true
+		}
+	}
+	for _, t := range u.s.Tables {
+		for _, col := range t.Columns {
+			if r := u.shown[t]; r != nil && !known[t][col] {
+				c.tell(r.at, true, "column %s of table %s is not in the catalog", scalar(col.Name), scalar(t.Name))
+			}
+		}
+	}
 }
 
 func (u *update) isShown(code string) bool {

@@ -80,7 +80,7 @@ func TestUpdate(t *testing.T) {
 	db, dsn := newSQLite(t, keptDB)
 	s := read(t, db, "sqlite", introspect.Options{})
 	catalog := fstest.MapFS{"shop.yaml": {Data: []byte(strings.Replace(kept, "  - {code: Flow", "  - {code: Flow", 1))}}
-	r, err := introspect.Update(catalog, s, introspect.WriteOptions{DSN: dsn})
+	r, err := introspect.Update(catalog, s, introspect.WriteOptions{DSN: dsn, AddColumns: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -105,9 +105,60 @@ func TestUpdate(t *testing.T) {
 	if _, err := schema.LoadFS(catalog, schema.LoadOptions{}); err != nil {
 		t.Errorf("the updated catalog does not load: %v\n%s", err, text)
 	}
-	again, err := introspect.Update(catalog, s, introspect.WriteOptions{DSN: dsn})
+	again, err := introspect.Update(catalog, s, introspect.WriteOptions{DSN: dsn, AddColumns: true})
 	if err != nil || len(again.Files) > 0 || len(again.Added) > 0 {
 		t.Errorf("a second update adds %v, %v", again.Added, err)
+	}
+}
+
+// What a person took out of a resource stays out: it is reported with the line of the resource, and nothing refers to
+// it. New tables get their files all the same (A-081 hides by leaving out).
+func TestUpdateReports(t *testing.T) {
+	db, dsn := newSQLite(t, keptDB+`
+CREATE TABLE badge (id INTEGER PRIMARY KEY, owner TEXT REFERENCES person (name), flow_id INT REFERENCES flow (id));`)
+	s := read(t, db, "sqlite", introspect.Options{})
+	text := strings.Replace(kept, "      name: {type: string, maxLength: 20}\n", "", 1)
+	text = strings.Replace(text, "fields: {id: {type: integer}}", "fields: {id: {type: integer}, c: {type: integer, column: CUSTOMER_ID}}", 1)
+	catalog := fstest.MapFS{"shop.yaml": {Data: []byte(text)}}
+	r, err := introspect.Update(catalog, s, introspect.WriteOptions{DSN: dsn})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range r.Files {
+		if f.Name == "shop.yaml" {
+			t.Errorf("the file was written:\n%s", f.Data)
+		}
+		if f.Name == "resources/badge.yaml" && (strings.Contains(string(f.Data), "Person.name") || !strings.Contains(string(f.Data), "Flow.id")) {
+			t.Errorf("the new table refers to what is not there:\n%s", f.Data)
+		}
+		catalog[f.Name] = &fstest.MapFile{Data: f.Data}
+	}
+	if len(r.Files) != 3 || len(r.Added) != 3 {
+		t.Errorf("%v", r.Added)
+	}
+	var got []string
+	for _, d := range r.Drift {
+		if strings.Contains(d.Text, "not in the catalog") {
+			got = append(got, d.String())
+			if !d.Warning {
+				t.Errorf("%s is no warning", d)
+			}
+		}
+	}
+	slices.Sort(got)
+	// customer_id of orders is there in the resource Slim, under another code.
+	want := []string{
+		`shop.yaml:13: column "odd: one" of table orders is not in the catalog`,
+		`shop.yaml:39: column name of table person is not in the catalog`,
+		`shop.yaml:44: column extra of table flow is not in the catalog`,
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("%s", strings.Join(got, "\n"))
+	}
+	// The resource Order joins by customer_id, which no longer being added it lacks; that is the person's to mend.
+	_, err = schema.LoadFS(catalog, schema.LoadOptions{})
+	if err == nil || strings.Contains(err.Error(), "resources/") {
+		t.Errorf("%v", err)
 	}
 }
 
@@ -118,7 +169,7 @@ func TestUpdateKeepsBytes(t *testing.T) {
 	source := regexpLine(kept, "code: Flow")
 	for _, ends := range []string{"\n", "\r\n"} {
 		before := strings.ReplaceAll(source, "\n", ends)
-		r, err := introspect.Update(fstest.MapFS{"shop.yml": {Data: []byte(before)}}, s, introspect.WriteOptions{DSN: dsn})
+		r, err := introspect.Update(fstest.MapFS{"shop.yml": {Data: []byte(before)}}, s, introspect.WriteOptions{DSN: dsn, AddColumns: true})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -224,7 +275,7 @@ func TestUpdateAlias(t *testing.T) {
 	db, dsn := newSQLite(t, `CREATE TABLE a (id INTEGER PRIMARY KEY, v INT); CREATE TABLE b (id INTEGER PRIMARY KEY, w INT)`)
 	s := read(t, db, "sqlite", introspect.Options{})
 	catalog := fstest.MapFS{"c.yaml": {Data: []byte("version: 1\nconnections: {default: {dsn: \"sqlite:x\"}}\nresources:\n  - code: a\n    fields: &f\n      id: integer\n  - code: b\n    fields: *f\n")}}
-	r, err := introspect.Update(catalog, s, introspect.WriteOptions{DSN: dsn})
+	r, err := introspect.Update(catalog, s, introspect.WriteOptions{DSN: dsn, AddColumns: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -246,12 +297,12 @@ func TestUpdateRewrites(t *testing.T) {
 	} {
 		catalog := fstest.MapFS{"c.yaml": {Data: []byte("# head\nversion: 1\nconnections: {default: {dsn: \"sqlite:x\"}}\nresources:\n  - code: a\n    fields: " + fields + "\n# foot\n")}}
 		if strings.Contains(fields, "{: ") { // no YAML
-			if _, err := introspect.Update(catalog, s, introspect.WriteOptions{DSN: dsn}); err == nil {
+			if _, err := introspect.Update(catalog, s, introspect.WriteOptions{DSN: dsn, AddColumns: true}); err == nil {
 				t.Errorf("%s is no error", fields)
 			}
 			continue
 		}
-		r, err := introspect.Update(catalog, s, introspect.WriteOptions{DSN: dsn})
+		r, err := introspect.Update(catalog, s, introspect.WriteOptions{DSN: dsn, AddColumns: true})
 		if err != nil || len(r.Files) != 1 {
 			t.Fatalf("%s: %v %v", fields, r, err)
 		}
@@ -275,7 +326,7 @@ func TestUpdateLosesNothing(t *testing.T) {
 	db, dsn := newSQLite(t, `CREATE TABLE a (id INTEGER PRIMARY KEY, v INT)`)
 	s := read(t, db, "sqlite", introspect.Options{})
 	catalog := fstest.MapFS{"c.yaml": {Data: []byte("version: 1\nconnections: {default: {dsn: \"sqlite:x\"}}\nresources:\n  - code: a\n    fields:\n      ? id # the number\n      : integer\n      ? p # the price\n      : {type: text}\n")}}
-	r, err := introspect.Update(catalog, s, introspect.WriteOptions{DSN: dsn})
+	r, err := introspect.Update(catalog, s, introspect.WriteOptions{DSN: dsn, AddColumns: true})
 	if err != nil || len(r.Files) != 0 || len(r.Notes) != 1 || !strings.Contains(r.Notes[0], "c.yaml:4:11: the fields of a") || !strings.Contains(r.Notes[0], "by hand: v: {type: integer}") {
 		t.Errorf("%v %v %v", r.Files, r.Notes, err)
 	}

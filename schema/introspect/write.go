@@ -30,6 +30,7 @@ type WriteOptions struct {
 	Connection string // its name in the catalog; "" is default
 	DSN        string // as it was given. A password in it is not written
 	Naming     Naming
+	AddColumns bool // Update adds columns to resources that lack them, instead of reporting them
 }
 
 func (o WriteOptions) connection() string {
@@ -39,7 +40,7 @@ func (o WriteOptions) connection() string {
 	return o.Connection
 }
 
-const intro = "# Read from the database, and yours to edit: resq introspect --update adds what is new and leaves the rest alone.\n"
+const intro = "# Read from the database, and yours to edit: resq introspect --update adds new tables and leaves the rest alone.\n"
 
 // Write makes a catalog of a snapshot: connections.yaml, and one file for each table and view below
 // resources. It fails only when there is nothing to write.

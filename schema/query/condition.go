@@ -27,6 +27,10 @@ func (d *decoder) group(v value, at string, depth int) *Node {
 		d.limit(at, "conditions nested deeper than "+strconv.Itoa(d.lim.CondDepth)+" levels", "")
 		return nil
 	}
+	if v.kind == 'a' {
+		d.bad(at, "expected an object, not an array", `{"type":"and","exprs":[…]}`)
+		return nil
+	}
 	o := d.object(v, at, []string{"type", "exprs", "children", "not"})
 	n := &Node{At: at}
 	if o.v.kind == 'o' && v.kind != 'a' {

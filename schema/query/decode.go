@@ -289,9 +289,9 @@ func (o object) array(key string, max int, what string) []value {
 	return x.items
 }
 
-// plainName says whether s may name an output, a relation or a query: a letter or _ first, then letters,
+// PlainName says whether s may name an output, a relation or a query: a letter or _ first, then letters,
 // digits and _; not __ first.
-func plainName(s string) bool {
+func PlainName(s string) bool {
 	if s == "" || strings.HasPrefix(s, "__") {
 		return false
 	}

@@ -22,7 +22,8 @@ type Request struct {
 	Total      bool
 	Cursor     string
 	Format     Format
-	LimitCut   int64 // the limit as asked, when it was above the maximum; else 0
+
+	body value // as sent
 }
 
 // A Format is the form of an answer's rows.

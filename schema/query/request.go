@@ -26,7 +26,7 @@ func (d *decoder) request(v value, at string, top bool) *Request {
 	o.need("resource")
 	r.Resource, _ = o.code("resource")
 	r.Code, _ = o.code("code")
-	if o.has("code") && r.Code != r.Resource && !plainName(r.Code) {
+	if o.has("code") && r.Code != r.Resource && !PlainName(r.Code) {
 		d.bad(at+"/code", problem.Quote(r.Code)+" is no name", nameHint)
 	}
 	r.Distinct = o.bool("distinct")
@@ -51,6 +51,7 @@ func (d *decoder) request(v value, at string, top bool) *Request {
 	d.window(o, r)
 	d.nested(o, r)
 	if top {
+		r.body = o.v
 		r.Total = o.bool("total")
 		r.Cursor, _ = o.str("cursor", 8<<10)
 		r.Format = Format(o.enum("format", string(Columns), string(Columns), string(Objects), string(CSV), string(Markdown)))
@@ -99,7 +100,7 @@ func (d *decoder) nested(o object, r *Request) {
 		wo.need("code")
 		wo.need("query")
 		w.Code, _ = wo.code("code")
-		if wo.has("code") && !plainName(w.Code) {
+		if wo.has("code") && !PlainName(w.Code) {
 			d.bad(w.At+"/code", problem.Quote(w.Code)+" is no name", nameHint)
 		}
 		if q := wo.v.member("query"); q != nil {
@@ -151,13 +152,17 @@ func (d *decoder) recursive(v value, at string) *Recursive {
 
 func (d *decoder) alias(o object, key string) string {
 	s, ok := o.code(key)
-	if v := o.v.member(key); ok && v.kind == 's' && len([]rune(v.text)) <= d.lim.Alias && !plainName(s) {
+	if v := o.v.member(key); ok && v.kind == 's' && len([]rune(v.text)) <= d.lim.Alias && !PlainName(s) {
 		d.bad(o.at+"/"+key, problem.Quote(s)+" is no name for an output", nameHint)
 	}
 	return s
 }
 
 func (d *decoder) field(v value, at string) Field {
+	if v.kind == 's' && (v.text == "" || v.text[0] != '{') {
+		d.bad(at, "expected an object, not a string", `{"code":"field"}`)
+		return Field{At: at}
+	}
 	o := d.object(v, at, []string{"code", "codeResource", "alias", "isExpr", "dataType"})
 	f := Field{At: at}
 	o.need("code")
@@ -198,7 +203,7 @@ func (d *decoder) relation(v value, at string) Relation {
 	r.ToField, _ = o.code("relationField")
 	o.str("name", d.lim.Token)
 	r.Type = o.enum("type", "inner", "inner", "left", "right", "cross")
-	if o.has("code") && r.Code != r.Resource && !plainName(r.Code) {
+	if o.has("code") && r.Code != r.Resource && !PlainName(r.Code) {
 		d.bad(at+"/code", problem.Quote(r.Code)+" is no name for a relation", nameHint)
 	}
 	if c := o.v.member("conditions"); c != nil {

@@ -2,7 +2,11 @@
 package mysql
 
 import (
+	"fmt"
 	"strings"
+	"unicode"
+	"unicode/utf16"
+	"unicode/utf8"
 
 	"resq/engine/plan"
 	"resq/engine/sqlgen"
@@ -57,6 +61,14 @@ func (Dialect) Column(w *sqlgen.Writer, c *plan.Column) {
 
 // Output writes a type of MySQL's own as text.
 func (d Dialect) Output(w *sqlgen.Writer, c *plan.Column) { d.Column(w, c) }
+
+// Bytes compares the bytes: collations fold case and accents, and pad with blanks.
+func (Dialect) Bytes(w *sqlgen.Writer, x func(w *sqlgen.Writer)) bool {
+	w.SQL("CAST(CONVERT(")
+	x(w)
+	w.SQL(" USING utf8mb4) AS BINARY)")
+	return true
+}
 
 // Arith calculates with integers as decimals, which do not overflow, and divides as doubles: a decimal
 // quotient would end after four digits.
@@ -138,7 +150,8 @@ func (Dialect) Like(w *sqlgen.Writer, x *plan.Like) {
 	w.SQL(" ESCAPE '!')")
 }
 
-// Match uses REGEXP. The collation decides about case.
+// Match uses REGEXP. The collation decides about case. A point takes any character, and $ stands at the very
+// end, as elsewhere: here it would also stand before a last line break.
 func (Dialect) Match(w *sqlgen.Writer, x *plan.Match) {
 	w.SQL("(CONVERT(").Expr(x.X).SQL(" USING utf8mb4)")
 	if x.Case {
@@ -149,7 +162,49 @@ func (Dialect) Match(w *sqlgen.Writer, x *plan.Match) {
 	if x.Not {
 		w.SQL(" NOT")
 	}
-	w.SQL(" REGEXP ").Expr(x.Pattern).SQL(")")
+	pattern := x.Pattern
+	if a, ok := pattern.(*plan.Arg); ok {
+		s, _ := a.Value.(string)
+		pattern = &plan.Arg{Value: "(?s)" + toEnd(s), T: a.T}
+	}
+	w.SQL(" REGEXP ").Expr(pattern).SQL(")")
+}
+
+// toEnd writes $ as \z where it is neither escaped nor in a class.
+func toEnd(pattern string) string {
+	var b strings.Builder
+	class := false
+	for i := 0; i < len(pattern); i++ {
+		switch c := pattern[i]; {
+		case c == '\\' && i+1 < len(pattern):
+			b.WriteByte(c)
+			i++
+			b.WriteByte(pattern[i])
+			continue
+		case c == '[' && !class:
+			class = true
+			for i+1 < len(pattern) && (pattern[i+1] == '^' || pattern[i+1] == ']') {
+				b.WriteByte(pattern[i])
+				i++
+			}
+			b.WriteByte(pattern[i])
+			continue
+		case c == '[' && class && i+1 < len(pattern) && pattern[i+1] == ':':
+			end := strings.Index(pattern[i:], ":]")
+			if end > 0 {
+				b.WriteString(pattern[i : i+end+2])
+				i += end + 1
+				continue
+			}
+		case c == ']':
+			class = false
+		case c == '$' && !class:
+			b.WriteString(`\z`)
+			continue
+		}
+		b.WriteByte(pattern[i])
+	}
+	return b.String()
 }
 
 // Average divides as doubles: AVG itself would end four digits behind the operand's.
@@ -259,11 +314,18 @@ func (Dialect) Contains(w *sqlgen.Writer, x *plan.Contains) {
 			w.SQL("FIND_IN_SET(").Arg(&plan.Arg{Value: s, T: schema.Type{Kind: schema.Text}}).SQL(", ").Expr(x.Doc).SQL(") > 0")
 			continue
 		}
-		arr := &plan.Arg{Value: "[" + sqlgen.JSONValue(a) + "]", T: schema.Type{Kind: schema.Text}}
-		// Only arrays hold elements; JSON_CONTAINS also finds a member in an object.
+		// Only arrays hold elements; JSON_CONTAINS also finds a member in an object. MariaDB takes a character
+		// and its escape for different ones.
 		w.SQL("(JSON_TYPE(JSON_EXTRACT(")
-		valid(w, x.Doc).SQL(", ").Arg(sqlgen.JSONPath(x.Path)).SQL(")) = 'ARRAY' AND JSON_CONTAINS(")
-		valid(w, x.Doc).SQL(", ").Arg(arr).SQL(", ").Arg(sqlgen.JSONPath(x.Path)).SQL("))")
+		valid(w, x.Doc).SQL(", ").Arg(sqlgen.JSONPath(x.Path)).SQL(")) = 'ARRAY' AND (")
+		for k, form := range forms(sqlgen.JSONValue(a)) {
+			if k > 0 {
+				w.SQL(" OR ")
+			}
+			w.SQL("JSON_CONTAINS(")
+			valid(w, x.Doc).SQL(", ").Arg(&plan.Arg{Value: "[" + form + "]", T: schema.Type{Kind: schema.Text}}).SQL(", ").Arg(sqlgen.JSONPath(x.Path)).SQL(")")
+		}
+		w.SQL("))")
 	}
 	if len(x.Values) == 0 {
 		w.SQL("1 = 0")
@@ -274,6 +336,22 @@ func (Dialect) Contains(w *sqlgen.Writer, x *plan.Contains) {
 	}
 }
 
+// forms gives a JSON value with its characters as they are and, if it has others than ASCII, with escapes.
+func forms(value string) []string {
+	if strings.IndexFunc(value, func(r rune) bool { return r > unicode.MaxASCII }) < 0 {
+		return []string{value}
+	}
+	var b strings.Builder
+	for _, u := range utf16.Encode([]rune(value)) {
+		if u < utf8.RuneSelf {
+			b.WriteByte(byte(u))
+		} else {
+			fmt.Fprintf(&b, `\u%04x`, u)
+		}
+	}
+	return []string{value, b.String()}
+}
+
 // Unnest asks whether a value is among another field's elements, as text or as number.
 func (Dialect) Unnest(w *sqlgen.Writer, x *plan.Unnest) {
 	doc := x.Doc.(*plan.Document)
@@ -281,7 +359,7 @@ func (Dialect) Unnest(w *sqlgen.Writer, x *plan.Unnest) {
 	if x.Not {
 		w.SQL("(NOT ")
 	}
-	w.SQL("COALESCE((JSON_TYPE(JSON_EXTRACT(")
+	w.SQL("COALESCE((").Expr(x.X).SQL(" IS NOT NULL AND JSON_TYPE(JSON_EXTRACT(")
 	valid(w, doc.Doc).SQL(", ").Arg(path).SQL(")) = 'ARRAY' AND (JSON_CONTAINS(")
 	valid(w, doc.Doc).SQL(", JSON_ARRAY(").Expr(x.X).SQL("), ").Arg(path).SQL(") OR JSON_CONTAINS(")
 	valid(w, doc.Doc).SQL(", JSON_ARRAY(CAST(").Expr(x.X).SQL(" AS CHAR)), ").Arg(path).SQL("))), 0)")
@@ -325,7 +403,7 @@ func binary(w *sqlgen.Writer, value func(w *sqlgen.Writer)) *sqlgen.Writer {
 // Path settles the length of the recursive column with its first value.
 func (Dialect) Path(w *sqlgen.Writer, key func(w *sqlgen.Writer)) {
 	w.SQL("CAST(CONCAT(CHAR(31 USING utf8mb4), ")
-	binary(w, key).SQL(", CHAR(31 USING utf8mb4)) AS CHAR(4000)) COLLATE utf8mb4_bin")
+	binary(w, key).SQL(", CHAR(31 USING utf8mb4)) AS CHAR(16000)) COLLATE utf8mb4_bin")
 }
 
 // Visited looks for the key between separators.

@@ -266,7 +266,8 @@ func document(w *sqlgen.Writer, doc plan.Expr) *sqlgen.Writer {
 }
 
 // at writes a document's part; the path is an array of texts. An index into anything but an array gives
-// nothing: PostgreSQL would look for a member of that name, or take a scalar for an array of one.
+// nothing, and neither does a number as the name of an array's member: PostgreSQL would take each for the
+// other, and a scalar for an array of one.
 func at(w *sqlgen.Writer, doc plan.Expr, p plan.Path) *sqlgen.Writer { return part(w, doc, p, " #> ") }
 
 func part(w *sqlgen.Writer, doc plan.Expr, p plan.Path, operator sqlgen.Text) *sqlgen.Writer {
@@ -275,11 +276,15 @@ func part(w *sqlgen.Writer, doc plan.Expr, p plan.Path, operator sqlgen.Text) *s
 	}
 	guards := 0
 	for i, s := range p {
+		kind := sqlgen.Text(" AS text[])) = 'array'")
 		if s.Name != "" {
-			continue
+			kind = " AS text[])) = 'object'"
+			if _, err := strconv.Atoi(s.Name); err != nil {
+				continue
+			}
 		}
 		w.SQL([]sqlgen.Text{"(CASE WHEN jsonb_typeof(", " AND jsonb_typeof("}[min(guards, 1)])
-		document(w, doc).SQL(" #> CAST(").Arg(pathArg(p[:i])).SQL(" AS text[])) = 'array'")
+		document(w, doc).SQL(" #> CAST(").Arg(pathArg(p[:i])).SQL(kind)
 		guards++
 	}
 	if guards > 0 {
@@ -345,7 +350,7 @@ func (Dialect) Unnest(w *sqlgen.Writer, x *plan.Unnest) {
 	if x.Not {
 		w.SQL("(NOT ")
 	}
-	w.SQL("COALESCE((jsonb_typeof(")
+	w.SQL("COALESCE((").Expr(x.X).SQL(" IS NOT NULL AND jsonb_typeof(")
 	at(w, doc.Doc, doc.Path).SQL(") = 'array' AND (")
 	at(w, doc.Doc, doc.Path).SQL(" @> jsonb_build_array(").Expr(x.X).SQL(") OR ")
 	at(w, doc.Doc, doc.Path).SQL(" @> jsonb_build_array(CAST(").Expr(x.X).SQL(" AS text)))), FALSE)")

@@ -27,6 +27,7 @@ func init() {
 	reg("resq_trunc", 2, cut)
 	reg("resq_finite", 1, checked)
 	reg("resq_compare", 2, compare)
+	reg("resq_order", 1, toOrder)
 	reg("resq_int", 1, toInt)
 	reg("resq_real", 1, toReal)
 	reg("resq_number", 1, toNumber)

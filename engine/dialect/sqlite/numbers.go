@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"database/sql/driver"
 	"errors"
+	"fmt"
 	"math"
 	"math/big"
 	"math/bits"
@@ -434,6 +435,24 @@ func compare(args []driver.Value) (driver.Value, error) {
 		return nil, nil
 	}
 	return int64(subtraction.exact(x, y).n.Sign()), nil
+}
+
+// toOrder gives a whole number as a text that sorts by its value: sign, number of digits, digits, and all of
+// it from the end of the alphabet for negative ones.
+func toOrder(args []driver.Value) (driver.Value, error) {
+	s, ok := text(args[0])
+	if !ok || strings.Trim(s, "-0123456789") != "" {
+		return args[0], nil
+	}
+	abs := strings.TrimPrefix(s, "-")
+	key := []byte(fmt.Sprintf("1%04d%s", len(abs), abs))
+	if abs != s {
+		for i, c := range key {
+			key[i] = '0' + '9' - c
+		}
+		key[0] = '0'
+	}
+	return string(key), nil
 }
 
 // A total is SUM without its overflow, and exact for decimals. Values are added as whole numbers of each scale

@@ -56,6 +56,14 @@ func (d Dialect) Output(w *sqlgen.Writer, c *plan.Column) {
 	w.Column(c)
 }
 
+// Bytes takes away a collation that the column declares, such as NOCASE.
+func (Dialect) Bytes(w *sqlgen.Writer, x func(w *sqlgen.Writer)) bool {
+	w.SQL("(")
+	x(w)
+	w.SQL(" COLLATE BINARY)")
+	return true
+}
+
 // Plain writes the unary plus.
 func (Dialect) Plain(w *sqlgen.Writer) { w.SQL("+") }
 
@@ -92,11 +100,21 @@ func (d Dialect) Compare(w *sqlgen.Writer, x *plan.Compare) {
 }
 
 func (d Dialect) compare(w *sqlgen.Writer, x *plan.Compare) {
-	if (wide(x.L) || wide(x.R)) && x.Op != query.Eq && x.Op != query.Ne {
-		w.SQL("(resq_compare(").Expr(x.L).SQL(", ").Expr(x.R).SQL(")").SQL(sqlgen.Operator(x.Op)).SQL("0)")
+	if !wide(x.L) && !wide(x.R) {
+		d.ANSI.Compare(w, x)
 		return
 	}
-	d.ANSI.Compare(w, &plan.Compare{Op: x.Op, L: beside(x.L, x.R), R: beside(x.R, x.L)})
+	side := func(e plan.Expr) {
+		if a, ok := e.(*plan.Arg); ok && a.T.Kind == schema.Decimal {
+			e = &plan.Arg{Value: a.Value, T: schema.Type{Kind: schema.Text}} // with all its digits
+		}
+		w.Expr(e)
+	}
+	w.SQL("(resq_compare(")
+	side(x.L)
+	w.SQL(", ")
+	side(x.R)
+	w.SQL(")").SQL(sqlgen.Operator(x.Op)).SQL("0)")
 }
 
 // wide says whether a whole number may have left 64 bits: it is a text then.
@@ -110,27 +128,14 @@ func wide(e plan.Expr) bool {
 	return false
 }
 
-// beside makes a date comparable with a moment: both are texts. A literal is right as it is.
-func beside(e, other plan.Expr) plan.Expr {
-	_, literal := e.(*plan.Arg)
-	_, against := other.(*plan.Arg)
-	if e.Type().Kind == schema.Date && other.Type().Kind == schema.DateTime && !literal && !against {
-		return &plan.Convert{X: e, T: other.Type()}
-	}
-	return e
-}
-
 // In lists both texts of a day's beginning.
 func (d Dialect) In(w *sqlgen.Writer, x *plan.List) {
 	n := &plan.List{X: x.X, Not: x.Not}
 	for _, v := range x.Xs {
-		n.X = beside(n.X, v)
-	}
-	for _, v := range x.Xs {
 		if short, long, ok := midnight(x.X, v); ok {
 			n.Xs = append(n.Xs, short, long)
 		} else {
-			n.Xs = append(n.Xs, beside(v, n.X))
+			n.Xs = append(n.Xs, v)
 		}
 	}
 	d.ANSI.In(w, n)
@@ -389,7 +394,7 @@ func (Dialect) Unnest(w *sqlgen.Writer, x *plan.Unnest) {
 	}
 	w.SQL("EXISTS (SELECT 1 FROM json_each(")
 	valid(w, doc.Doc).SQL(", ").Arg(sqlgen.JSONPath(doc.Path)).SQL(") AS je WHERE json_type(")
-	valid(w, doc.Doc).SQL(", ").Arg(sqlgen.JSONPath(doc.Path)).SQL(") = 'array' AND CAST(je.value AS TEXT) = CAST(").Expr(x.X).SQL(" AS TEXT))")
+	valid(w, doc.Doc).SQL(", ").Arg(sqlgen.JSONPath(doc.Path)).SQL(") = 'array' AND (je.type IN ('integer', 'real') AND je.value = ").Expr(x.X).SQL(" OR je.type = 'text' AND je.value = CAST(").Expr(x.X).SQL(" AS TEXT)))")
 	if x.Not {
 		w.SQL(")")
 	}

@@ -76,6 +76,10 @@ func verdict(ok bool) driver.Value {
 	return int64(0)
 }
 
+// classes names the letters of all scripts, as the other databases do; Go's own know ASCII only.
+var classes = strings.NewReplacer("[:alpha:]", `\p{L}`, "[:alnum:]", `\p{L}\p{N}`, "[:lower:]", `\p{Ll}`, "[:upper:]", `\p{Lu}`, "[:word:]", `\p{L}\p{N}_`,
+	"[:punct:]", "\\p{P}$+<=>^`|~", "[:graph:]", `\p{L}\p{M}\p{N}\p{P}\p{S}`, "[:print:]", `\p{L}\p{M}\p{N}\p{P}\p{S} `)
+
 func match(fold bool) scalar {
 	return func(args []driver.Value) (driver.Value, error) {
 		p, ok1 := text(args[0])
@@ -83,10 +87,12 @@ func match(fold bool) scalar {
 		if !ok1 || !ok2 {
 			return nil, nil
 		}
+		// A point takes any character, as elsewhere.
+		flags := "(?s)"
 		if fold {
-			p = "(?i)" + p
+			flags = "(?is)"
 		}
-		re, err := compiled(p)
+		re, err := compiled(flags + classes.Replace(p))
 		if err != nil {
 			return nil, err
 		}
