@@ -6,7 +6,7 @@ SOAKTIME ?= 10m
 SETS ?= ../shared/eval
 
 .DEFAULT_GOAL := build
-.PHONY: run build test check golden fuzz bench soak attack eval clean
+.PHONY: run build test check golden fuzz bench soak attack conformance eval clean
 
 run: build ## build, and serve the demonstration at 127.0.0.1:8088/mcp
 	bin/resq serve --pack store --state .state
@@ -34,6 +34,9 @@ soak: ## the server under load for SOAKTIME, with reloads and disconnects
 
 attack: ## the attack corpus and the non-interference tests alone
 	scripts/test.sh go test -count 1 -run 'Attack|Corpus|Interference' ./...
+
+conformance: ## the conformance suite of the protocol, in both of its eras; needs npm
+	scripts/conformance.sh
 
 eval: build ## question sets with known answers, from SETS
 	$(SETS)/eval.py --resq $(abspath bin/resq) $(EVALFLAGS)

@@ -10,6 +10,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"resq/engine/funcs"
@@ -102,6 +103,7 @@ func (e *entry) line() string {
 var (
 	aggregateCall = regexp.MustCompile(`\b(COUNT|SUM|AVG|MEAN|MIN|MAX|ANY_VALUE|VAR_POP|VAR_SAMP|STDDEV_POP|STDDEV_SAMP|GROUP_CONCAT|STRING_AGG|LISTAGG)\(`)
 	noisy         = regexp.MustCompile(`^(VAR|STDDEV)_`) // the last digits of a double are not those of the data
+	double        = regexp.MustCompile(`\b(EXP|POW|POWER|SQRT|LN|LOG10|LOG2|REAL|JULIANDAY|f|x)\b|/|%J`)
 	folded        = regexp.MustCompile(`\bci\b`)
 	windowCall    = regexp.MustCompile(`\bOVER \(`)
 )
@@ -122,7 +124,9 @@ func (e *entry) run(t *testing.T, benches []*bench) {
 		got = column(rows, 0)
 	case windowCall.MatchString(e.text):
 		rows, _ := e.same(t, benches, "", selected(e.text, nil))
-		e.same(t, benches, "as text", selected("CONCAT('<', "+e.text+", '>')", nil))
+		if !noisy.MatchString(e.text) {
+			e.same(t, benches, "as text", selected("CONCAT('<', "+e.text+", '>')", nil))
+		}
 		got = value(rows, 1)
 	case aggregateCall.MatchString(e.text):
 		got = e.aggregate(t, benches)
@@ -154,7 +158,7 @@ func (e *entry) scalar(t *testing.T, benches []*bench) string {
 	// A value that was selected finds the rows that hold it; the digits of a double are not all shown.
 	for _, r := range rows {
 		token, ok := r[len(r)-1].(string)
-		if n, number := r[len(r)-1].(json.Number); number && !strings.ContainsAny(n.String(), ".e") {
+		if n, number := r[len(r)-1].(json.Number); number && !double.MatchString(e.text) {
 			token, ok = n.String(), true
 		}
 		if !ok || token == "" {
@@ -167,18 +171,12 @@ func (e *entry) scalar(t *testing.T, benches []*bench) string {
 				want = append(want, encode(o[0]))
 			}
 		}
-		if got := column(found, 0); got != "["+strings.Join(want, ",")+"]" && !doubled(r[len(r)-1]) {
+		if got := column(found, 0); got != "["+strings.Join(want, ",")+"]" {
 			t.Errorf("%s = %s finds the rows %s, want %v", e.text, token, got, want)
 		}
 		break
 	}
 	return value(rows, 1)
-}
-
-// doubled says whether a whole number may be a double of which others are near.
-func doubled(v any) bool {
-	n, ok := v.(json.Number)
-	return ok && len(n.String()) > 9
 }
 
 // aggregate tries an aggregate over groups, over all rows and over none, and in having.
@@ -226,22 +224,26 @@ func where(leaf any, not bool) object {
 // same runs a request on every database, holds the answers to each other and gives the first.
 func (e *entry) same(t *testing.T, benches []*bench, place string, request object) ([][]any, string) {
 	t.Helper()
-	var first string
+	answers := make([]string, len(benches))
+	var all sync.WaitGroup
 	for i, b := range benches {
-		ans, err := b.engine.Query(context.Background(), anyone, []byte(encode(request)))
-		var got string
-		if err != nil {
-			got = tell(err)
-		} else {
-			got = string(ans.Text)
-		}
-		if i == 0 {
-			first = got
-			if err != nil && e.kind != '!' && !strings.Contains(got, "a constant") && place != "nested" {
-				t.Errorf("%s, %s: refused: %s", e.text, place, got)
+		all.Go(func() {
+			ans, err := b.engine.Query(context.Background(), anyone, []byte(encode(request)))
+			if err != nil {
+				answers[i] = tell(err)
+			} else {
+				answers[i] = string(ans.Text)
 			}
-		} else if got != first {
-			t.Errorf("%s, %s: %s", e.text, place, difference(benches[0].on.Name, first, b.on.Name, got))
+		})
+	}
+	all.Wait()
+	first := answers[0]
+	if !strings.HasPrefix(first, `{"resource"`) && e.kind != '!' && !strings.Contains(first, "a constant") && place != "nested" {
+		t.Errorf("%s, %s: refused: %s", e.text, place, first)
+	}
+	for i, got := range answers {
+		if got != first {
+			t.Errorf("%s, %s: %s", e.text, place, difference(benches[0].on.Name, first, benches[i].on.Name, got))
 		}
 	}
 	var ans struct{ Rows [][]any }

@@ -68,6 +68,37 @@ func TestDirectEqualsLibrary(t *testing.T) {
 	}
 }
 
+// The same on a real engine: whatever is asked, both ways give the same, in either version of the answers and with
+// the offer of an export, of which each names another handle.
+func TestDirectEqualsLibraryOnRows(t *testing.T) {
+	s := shop(t)
+	changing := regexp.MustCompile(`((?:request_id|cursor)\\?":\\?"|resq://export/)[A-Za-z0-9_-]*`)
+	cases := append([]struct{ about, args, want string }{
+		{"cut", `{"resource":"Order","fields":[],"limit":1000}`, ""}, {"refused", `{"resource":"Order","fields":[{"code":"nosuch"}]}`, ""}, {"nothing", `{}`, ""},
+	}, promises...)
+	for _, q := range cases {
+		for version := range 3 {
+			m, err := parseMessage([]byte(call("res-query", q.args)))
+			if err != nil {
+				t.Fatal(err)
+			}
+			c := caller{who: alice, args: m.args, view: s.views.view(contractProfile), version: version, export: "csv"}
+			got, ok := s.direct(t.Context(), m, c)
+			lib, err := json.Marshal(s.mcp.HandleMessage(withCaller(t.Context(), c), m.rest))
+			if err != nil || !ok {
+				t.Fatal(err, ok)
+			}
+			var a, b any
+			if json.Unmarshal(changing.ReplaceAll(got, []byte("$1")), &a) != nil || json.Unmarshal(changing.ReplaceAll(lib, []byte("$1")), &b) != nil {
+				t.Fatalf("no JSON: %s\n%s", got, lib)
+			}
+			if !reflect.DeepEqual(a, b) {
+				t.Errorf("%s, version %d\ndirect  %.600s\nlibrary %.600s", q.about, version, got, lib)
+			}
+		}
+	}
+}
+
 // What is not quite ordinary is left to the library, which says what is wrong.
 func TestNotPlain(t *testing.T) {
 	meta := `"io.modelcontextprotocol/protocolVersion":"2026-07-28"`

@@ -21,7 +21,9 @@ const (
 	exportTime  = 15 * time.Minute // that an export can be read
 	exportReads = 3
 	maxExports  = 1000
-	exportPage  = 1000 // rows asked for at a time
+	maxArgs     = 16 << 20 // bytes of all remembered requests
+	exportsRun  = 4        // at once: each holds its text
+	exportPage  = 1000     // rows asked for at a time
 	exportRows  = 100_000
 	exportBytes = 10 << 20
 )
@@ -29,9 +31,11 @@ const (
 // exports are the requests whose answers were cut and can be read whole. A handle names one; it opens nothing:
 // whoever reads is checked like whoever asked.
 type exports struct {
-	mu    sync.Mutex
-	held  map[string]*export
-	order []string // oldest first
+	mu      sync.Mutex
+	held    map[string]*export
+	order   []string // oldest first
+	size    int      // bytes of requests
+	running int
 }
 
 type export struct {
@@ -52,10 +56,16 @@ func (x *exports) offer(who *policy.Principal, args []byte) *link {
 	if x.held == nil {
 		x.held = map[string]*export{}
 	}
-	for len(x.order) > 0 && (len(x.order) >= maxExports || time.Now().After(x.held[x.order[0]].expires)) {
+	for len(x.order) > 0 {
+		oldest := x.held[x.order[0]]
+		if len(x.order) < maxExports && x.size+len(args) <= maxArgs && time.Now().Before(oldest.expires) {
+			break
+		}
+		x.size -= len(oldest.args)
 		delete(x.held, x.order[0])
 		x.order = x.order[1:]
 	}
+	x.size += len(args)
 	x.held[handle] = &export{owner: who.Name, args: bytes.Clone(args), expires: time.Now().Add(exportTime)}
 	x.order = append(x.order, handle)
 	return &link{
@@ -77,8 +87,29 @@ func (x *exports) take(who *policy.Principal, handle string) ([]byte, bool) {
 	return e.args, true
 }
 
+// begin says whether one more export may run; it must end then.
+func (x *exports) begin() bool {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if x.running == exportsRun {
+		return false
+	}
+	x.running++
+	return true
+}
+
+func (x *exports) end() {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.running--
+}
+
 // prepareExport runs a request that was cut once more, page by page, as the caller.
 func (s *Server) prepareExport(ctx context.Context, c *caller, m *message, uri string) *refusal {
+	if !s.exports.begin() {
+		return m.refuse(problem.Overloaded, "other exports are running; ask again in a moment")
+	}
+	c.offer.done = s.exports.end
 	args, ok := s.exports.take(c.who, strings.TrimPrefix(uri, exportPrefix))
 	if !ok {
 		return m.missing("no such export, or it is over; ask again")

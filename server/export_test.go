@@ -138,6 +138,24 @@ func TestExportMemory(t *testing.T) {
 	if _, ok := x.take(alice, strings.TrimPrefix(first.uri, exportPrefix)); ok {
 		t.Error("the oldest is still there")
 	}
+	for range exportsRun {
+		if !x.begin() {
+			t.Error("too few run at once")
+		}
+	}
+	if x.begin() {
+		t.Error("too many run at once")
+	}
+	if x.end(); !x.begin() {
+		t.Error("one that ended makes no room")
+	}
+	var large exports
+	for range 40 {
+		large.offer(alice, make([]byte, 1<<20))
+	}
+	if large.size > maxArgs || len(large.held) != maxArgs>>20 {
+		t.Errorf("%d bytes of %d requests are remembered", large.size, len(large.held))
+	}
 	last := strings.TrimPrefix(x.offer(alice, []byte("{}")).uri, exportPrefix)
 	x.held[last].expires = time.Now().Add(-time.Second)
 	if _, ok := x.take(alice, last); ok {

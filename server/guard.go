@@ -71,6 +71,9 @@ func (g *guard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		}
 		if no == nil && nameOf(r, m) {
 			no = g.s.prepare(r.Context(), &c, m)
+			if c.offer.done != nil {
+				defer c.offer.done()
+			}
 		}
 		if no != nil {
 			g.refuse(w, no)

@@ -72,6 +72,7 @@ type offer struct {
 	uri, text string // of the resource; "" is none
 	mime      string // text/plain when it is ""
 	meta      map[string]any
+	done      func() // when the answer is sent; nil is nothing
 	arguments map[string]string
 }
 

@@ -33,6 +33,7 @@ func (s *Server) ServeStdio(ctx context.Context, in io.Reader, out io.Writer) er
 	defer hangUp()
 	l.open, l.hangUp = open, hangUp
 	session := &localSession{notes: make(chan mcp.JSONRPCNotification, 16)}
+	l.session = session
 	if err := s.mcp.RegisterSession(base, session); err != nil {
 		return fmt.Errorf("stdio: %w", err)
 	}
@@ -115,11 +116,12 @@ func read(ctx context.Context, in *bufio.Reader, lines chan<- line) {
 
 // stdio is the state of one ServeStdio.
 type stdio struct {
-	s      *Server
-	base   context.Context
-	cancel context.CancelFunc
-	slots  chan struct{}
-	calls  sync.WaitGroup
+	s       *Server
+	base    context.Context
+	cancel  context.CancelFunc
+	session *localSession
+	slots   chan struct{}
+	calls   sync.WaitGroup
 
 	open   context.Context // while more input may come; subscriptions last as long
 	hangUp context.CancelFunc
@@ -155,6 +157,9 @@ func (l *stdio) take(in line) {
 	case m.method == methodCancel:
 		l.stop(m)
 	case m.id == nil || m.method == methodInit || m.method == "":
+		if m.method == methodInit {
+			l.session.greeted()
+		}
 		l.write(l.answer(l.base, m))
 	default:
 		l.start(m)
@@ -231,7 +236,11 @@ func (l *stdio) answer(ctx context.Context, m *message) (response any) {
 		}
 	}()
 	c.args = m.args
-	if no := l.s.prepare(ctx, &c, m); no != nil {
+	no := l.s.prepare(ctx, &c, m)
+	if c.offer.done != nil {
+		defer c.offer.done()
+	}
+	if no != nil {
 		return rpcError(m.id, no.rpc, no.message, no.code)
 	}
 	if plain(m, nil) { // Note [the direct way]

@@ -14,6 +14,7 @@ import (
 type localSession struct {
 	notes chan mcp.JSONRPCNotification
 	mu    sync.Mutex
+	greet bool // an initialize was sent
 	ready bool
 }
 
@@ -21,10 +22,19 @@ func (*localSession) SessionID() string { return "stdio" }
 
 func (s *localSession) NotificationChannel() chan<- mcp.JSONRPCNotification { return s.notes }
 
+// Initialize makes the session one that is told of changes. The library calls it for clients of the newer era
+// too, which are told nothing that they did not ask for.
 func (s *localSession) Initialize() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.ready = true
+	s.ready = s.greet
+}
+
+// greeted says that the client begins as clients before 2026-07-28 do.
+func (s *localSession) greeted() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.greet = true
 }
 
 func (s *localSession) Initialized() bool {
@@ -61,7 +71,7 @@ func (s *listener) SubscriptionFilter() (mcp.SubscriptionFilter, bool) {
 
 // listen makes the session of a subscription and writes what arrives for it until the function is called.
 func (l *stdio) listen(ctx context.Context, id json.RawMessage) (context.Context, func()) {
-	s := &listener{name: "listen " + rand.Text(), id: id, localSession: localSession{notes: make(chan mcp.JSONRPCNotification, 16), ready: true}}
+	s := &listener{name: "listen " + rand.Text(), id: id, localSession: localSession{notes: make(chan mcp.JSONRPCNotification, 16), greet: true, ready: true}}
 	ctx, cancel := context.WithCancel(ctx)
 	if err := l.s.mcp.RegisterSession(ctx, s); err != nil { // the name is random, so there is none of it
 		l.s.log.Error("subscription", "error", err)

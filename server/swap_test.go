@@ -198,6 +198,9 @@ func TestSwapIsTold(t *testing.T) {
 func TestStdioListen(t *testing.T) {
 	s := newServer(t, newFake(), Options{})
 	p := serveStdio(t, s)
+	p.send(modern("server/discover", "", "").body)
+	p.next()
+	s.Swap(newFake()) // is told to nobody: nobody listens yet
 	only := strings.Replace(listenBody().body, `,"resourcesListChanged":true`, "", 1)
 	p.send(only)
 	if got := p.next(); !strings.Contains(got, "subscriptions/acknowledged") || !strings.Contains(got, `"io.modelcontextprotocol/subscriptionId":"sub"`) {

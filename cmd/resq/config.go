@@ -37,6 +37,7 @@ type config struct {
 	MaxBytes   int
 	Timeout    time.Duration
 	State      string
+	Secret     string // seals cursors and session ids; replicas share it
 	Lang       string
 }
 
@@ -109,8 +110,13 @@ func (r *configReader) file(n *yaml.Node, c *config) {
 		"limits":     func(n *yaml.Node) { r.limits(n, &c.Limits) },
 		"maxBytes":   func(n *yaml.Node) { c.MaxBytes = int(r.count(n)) },
 		"timeout":    func(n *yaml.Node) { c.Timeout = r.duration(n) },
-		"state":      func(n *yaml.Node) { c.State = r.beside(r.text(n)) },
-		"lang":       func(n *yaml.Node) { c.Lang = r.oneOf(n, server.Languages()) },
+		"secret": func(n *yaml.Node) {
+			if c.Secret = r.text(n); len(c.Secret) < secretLength {
+				r.tell(n, "such as: openssl rand -hex 32", "the secret is shorter than %d characters", secretLength)
+			}
+		},
+		"state": func(n *yaml.Node) { c.State = r.beside(r.text(n)) },
+		"lang":  func(n *yaml.Node) { c.Lang = r.oneOf(n, server.Languages()) },
 	})
 }
 

@@ -111,7 +111,7 @@ func demo(t *testing.T) string {
 	if code, _, errOut := resq(t, "", "call", "res-schema", "--state", state); code != 0 {
 		t.Fatalf("exit %d: %s", code, errOut)
 	}
-	files, err := filepath.Glob(filepath.Join(state, "*"))
+	files, err := filepath.Glob(filepath.Join(state, "*.sqlite"))
 	if err != nil || len(files) != 1 || !strings.HasPrefix(filepath.Base(files[0]), "store-") {
 		t.Fatalf("the state directory holds %v", files)
 	}

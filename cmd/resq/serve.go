@@ -74,7 +74,7 @@ func serve(cmd *cobra.Command, from *source, how serving) error {
 	}
 	opts := server.Options{
 		Version: version, Lang: o.lang, Local: o.local, Hosts: o.config.Hosts, Origins: o.config.Origins, Log: log,
-		Profile: profile,
+		Profile: profile, Secret: o.secret,
 	}
 	if o.config.Keys.Len() > 0 {
 		var keys atomic.Pointer[access.Keys]

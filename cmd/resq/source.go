@@ -87,6 +87,7 @@ type opened struct {
 	packs  []string // by name
 	demo   bool     // nobody named a catalog, so it is the demonstration's
 	lang   string
+	secret []byte
 }
 
 // open loads the catalog, makes the databases of built-in packs, and starts an engine.
@@ -106,8 +107,11 @@ func (s *source) open(ctx context.Context, log *slog.Logger, progress io.Writer)
 	if err != nil {
 		return nil, err
 	}
+	if o.secret, err = o.config.secret(); err != nil {
+		log.Warn("no secret is kept, so cursors and sessions end with this process", "error", err)
+	}
 	o.engine, err = engine.New(cat, engine.Options{
-		Drivers: drivers(), Limits: o.config.Limits, MaxBytes: o.config.MaxBytes, Timeout: o.config.Timeout, Log: log,
+		Secret: o.secret, Drivers: drivers(), Limits: o.config.Limits, MaxBytes: o.config.MaxBytes, Timeout: o.config.Timeout, Log: log,
 	})
 	return o, err
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"resq/engine"
 	"resq/schema"
 	"resq/schema/introspect"
 	"resq/schema/problem"
@@ -36,7 +37,9 @@ func validateCommand() *cobra.Command {
 func validate(cmd *cobra.Command, paths []string, connect bool) error {
 	out, errOut := cmd.OutOrStdout(), cmd.ErrOrStderr()
 	files, bad := 0, 0
-	for _, r := range schema.Validate(paths, schema.LoadOptions{Offline: !connect}) {
+	reports := schema.Validate(paths, schema.LoadOptions{Offline: !connect})
+	addRuleProblems(reports, paths, connect)
+	for _, r := range reports {
 		if r.File != "" {
 			files++
 		}
@@ -50,14 +53,37 @@ func validate(cmd *cobra.Command, paths []string, connect bool) error {
 		}
 	}
 	if bad > 0 {
-		fmt.Fprintf(errOut, "%d files checked, %d failed.\n", files, bad)
+		fmt.Fprintf(errOut, "%s checked, %d failed.\n", counted(files, "file"), bad)
 		return errTold
 	}
-	fmt.Fprintf(out, "%d files checked, all passed.\n", files)
+	fmt.Fprintf(out, "%s checked, all passed.\n", counted(files, "file"))
 	if !connect {
 		return nil
 	}
 	return compareAll(cmd.Context(), paths, out, errOut)
+}
+
+func counted(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
+}
+
+// addRuleProblems adds what only binding the row rules and sets shows, to the files it stands in. It needs a
+// catalog that is sound otherwise.
+func addRuleProblems(reports []schema.FileReport, paths []string, connect bool) {
+	cat, err := schema.Load(paths, schema.LoadOptions{Offline: !connect})
+	if err != nil {
+		return // told already
+	}
+	for _, p := range problem.From(engine.Check(cat)) {
+		for i := range reports {
+			if strings.HasPrefix(p.At, reports[i].File+":") {
+				reports[i].Problems = append(reports[i].Problems, p)
+			}
+		}
+	}
 }
 
 // compareAll says where the catalog and its databases differ.

@@ -57,9 +57,13 @@ var numberFuncs = []Func{
 		MySQL:    "(CASE WHEN ABS({0}) < 1e15 THEN TRUNCATE(CAST({0} AS DECIMAL(65, 20)), {1}) ELSE {0} END)",
 		Postgres: "(CASE WHEN ABS({0}) < 1e15 THEN TRUNC(CAST(CAST({0} AS text) AS numeric), {1}) ELSE {0} END)", SQLite: "resq_trunc({0}, {1})",
 		Exact: &Func{MySQL: "TRUNCATE({0}, {1})", Postgres: "TRUNC({0}, {1})", SQLite: "resq_trunc({0}, {1})"}},
+	// Grouped by, MariaDB would cut these of a double to 17 digits.
 	{Name: "CEIL", Doc: "The next whole number above or equal", Aliases: "CEILING", Args: []Arg{{Kind: Num}}, Result: RoundOf, Leaf: true,
-		MySQL: "CEILING({0})", Postgres: "CEIL({0})", SQLite: "CEIL({0})"},
-	Func{Name: "FLOOR", Doc: "The next whole number below or equal", Args: []Arg{{Kind: Num}}, Result: RoundOf, Leaf: true}.all("FLOOR({0})"),
+		MySQL: "(CEILING({0}) + 0e0)", Postgres: "CEIL({0})", SQLite: "CEIL({0})",
+		Exact: &Func{MySQL: "CEILING({0})", Postgres: "CEIL({0})", SQLite: "CEIL({0})"}},
+	{Name: "FLOOR", Doc: "The next whole number below or equal", Args: []Arg{{Kind: Num}}, Result: RoundOf, Leaf: true,
+		MySQL: "(FLOOR({0}) + 0e0)", Postgres: "FLOOR({0})", SQLite: "FLOOR({0})",
+		Exact: &Func{MySQL: "FLOOR({0})", Postgres: "FLOOR({0})", SQLite: "FLOOR({0})"}},
 	// The functions below are total: what has no value, or none that fits, is NULL.
 	{Name: "SQRT", Doc: "Square root; NULL of a negative number", Args: []Arg{{Kind: Num}}, Result: Number, Leaf: true,
 		MySQL: "SQRT({0})", Postgres: "SQRT(CAST(CASE WHEN {0} >= 0 THEN {0} END AS double precision))", SQLite: "SQRT({0})"},

@@ -180,7 +180,7 @@ func wide(e Expr) bool {
 	case *Arith:
 		return x.Op != "%" && x.Op != "/"
 	case *Call:
-		return x.Fn.Name == "SUM" || x.Fn.Name == "ABS" && wide(x.Args[0])
+		return x.Fn.Name == "SUM" || x.Fn.Name == "ABS"
 	}
 	return false
 }
@@ -447,7 +447,7 @@ func (x *xbinder) cast(e Expr, to string, bad problem.Code) Expr {
 		if a.Value == nil {
 			return &Arg{T: t}
 		}
-		if v, ok := retype(a, t); ok {
+		if v, ok := retype(a, t); ok && whole(v) {
 			return v
 		}
 	}
@@ -468,6 +468,16 @@ func (x *xbinder) cast(e Expr, to string, bad problem.Code) Expr {
 		x.fail(problem.InvalidArgument, problem.Semantics, "no cast from "+from.String()+" to "+t.Kind.String(), hint)
 	}
 	return &Convert{X: e, T: t}
+}
+
+// whole says whether a literal is a value of its type with nothing to round or cut.
+func whole(a *Arg) bool {
+	s, ok := a.Value.(string)
+	if !ok || a.T.Kind != schema.Decimal && a.T.Kind != schema.Time {
+		return true
+	}
+	_, fraction, _ := strings.Cut(s, ".")
+	return len(fraction) <= a.T.Scale
 }
 
 func castType(s string) (schema.Type, bool) {

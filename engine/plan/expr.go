@@ -332,16 +332,29 @@ func (x *xbinder) literalFits(v, lit Expr) {
 	}
 }
 
+// inList binds IN. Beside literals, which are typed by the value, each element may have a type of its own, and
+// is compared by itself.
 func (x *xbinder) inList(e *query.InList) Expr {
 	v := x.bind(e.X)
-	l := &List{X: v, Not: e.Not}
+	l := &List{X: v, Not: e.Not, Exact: x.exact(v)}
+	any := &Logic{Or: true}
+	literals := true
 	for _, i := range e.List {
 		r := x.bind(i)
 		x.literalFits(v, r)
+		_, lit := r.(*Arg)
+		literals = literals && lit
+		any.Xs = append(any.Xs, x.compare(query.Eq, v, r))
 		_, r = meet(v, r)
 		l.Xs = append(l.Xs, r)
 	}
-	return l
+	switch {
+	case literals:
+		return l
+	case e.Not:
+		return &Not{X: any}
+	}
+	return any
 }
 
 func (x *xbinder) caseOf(e *query.Case) Expr {

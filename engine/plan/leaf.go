@@ -367,7 +367,7 @@ func (b *binder) regexpLeaf(l *query.Leaf, x Expr) Expr {
 		return nil
 	}
 	re, err := syntax.Parse(l.Token, syntax.ClassNL|syntax.OneLine)
-	if err != nil || stacked(l.Token) || strings.IndexByte(l.Token, 0) >= 0 || l.Token == "" || !portable(re) {
+	if err != nil || stacked(l.Token) || foreign(l.Token, caseSensitive(x)) || strings.IndexByte(l.Token, 0) >= 0 || l.Token == "" || !portable(re) {
 		b.add(problem.InvalidArgument, problem.Semantics, at, "the pattern is not one that every database reads alike",
 			"characters, . [a-z] ( | ) * + ? {n,m} ^ $; no look-around, back-references or \\p{…}")
 		return nil
@@ -390,6 +390,17 @@ func portable(re *syntax.Regexp) bool {
 		}
 	}
 	return true
+}
+
+// foreign says whether a pattern names a class that not every database knows, or one of case where case is
+// ignored.
+func foreign(s string, sensitive bool) bool {
+	for _, class := range []string{"[:^", "[:ascii:]"} {
+		if strings.Contains(s, class) {
+			return true
+		}
+	}
+	return !sensitive && (strings.Contains(s, "[:upper:]") || strings.Contains(s, "[:lower:]"))
 }
 
 // stacked says whether a repetition is repeated (a**), which Go reads and the databases do not.
@@ -471,9 +482,10 @@ func (b *binder) exprLeaf(sc *scope, l *query.Leaf, x Expr, def *Source, cl clau
 	switch l.Op {
 	case query.Like, query.NotLike:
 		return &Like{X: asText(x), Pattern: pattern(r), Not: l.Op == query.NotLike, Case: caseSensitive(x)}
-	case query.In, query.NotIn:
-		_, r = meet(x, r)
-		return &List{X: x, Xs: []Expr{r}, Not: l.Op == query.NotIn}
+	case query.In:
+		return b.compare(query.Eq, x, r)
+	case query.NotIn:
+		return b.compare(query.Ne, x, r)
 	case query.Between, query.NotBetween, query.Regexp, query.NotRegexp:
 		b.add(problem.InvalidArgument, problem.Semantics, l.At+"/tokenType", string(l.Op)+" takes literal tokens only", "two comparisons do the same as BETWEEN")
 		return nil

@@ -148,9 +148,9 @@ CREATE TABLE badge (id INTEGER PRIMARY KEY, owner TEXT REFERENCES person (name),
 	slices.Sort(got)
 	// customer_id of orders is there in the resource Slim, under another code.
 	want := []string{
-		`shop.yaml:13: column "odd: one" of table orders is not in the catalog`,
-		`shop.yaml:39: column name of table person is not in the catalog`,
-		`shop.yaml:44: column extra of table flow is not in the catalog`,
+		`shop.yaml:14: column "odd: one" of table orders is not in the catalog`,
+		`shop.yaml:40: column name of table person is not in the catalog`,
+		`shop.yaml:46: column extra of table flow is not in the catalog`,
 	}
 	if !slices.Equal(got, want) {
 		t.Errorf("%s", strings.Join(got, "\n"))

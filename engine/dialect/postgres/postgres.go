@@ -217,7 +217,7 @@ func (Dialect) Like(w *sqlgen.Writer, x *plan.Like) {
 	w.Expr(x.Pattern).SQL(" ESCAPE '!')")
 }
 
-// Match uses POSIX operators.
+// Match uses POSIX operators. A point takes a line break too; the others are told to do so.
 func (Dialect) Match(w *sqlgen.Writer, x *plan.Match) {
 	w.SQL("(").Expr(x.X)
 	switch {

@@ -123,7 +123,7 @@ func wide(e plan.Expr) bool {
 	case *plan.Arith:
 		return x.T.Kind == schema.Integer && x.Op != "%"
 	case *plan.Call:
-		return x.T.Kind == schema.Integer && x.Fn.Name == "SUM"
+		return x.T.Kind == schema.Integer && (x.Fn.Name == "SUM" || x.Fn.Name == "ABS")
 	}
 	return false
 }
