@@ -6,6 +6,7 @@ import (
 
 	"resq/engine/funcs"
 	"resq/engine/plan"
+	"resq/schema/query"
 )
 
 func (w *Writer) expr(e plan.Expr) {
@@ -108,7 +109,15 @@ func (w *Writer) logic(x *plan.Logic) {
 func (w *Writer) among(x *plan.List) {
 	if len(x.Xs) > 0 {
 		if x.Exact && w.bytes() {
-			w.exactIn(x.X, x.Not, func(wrap func(plan.Expr)) { w.Commas(len(x.Xs), func(i int) { wrap(x.Xs[i]) }) }, func() { w.d.In(w, x) })
+			if len(x.Xs) == 1 && !x.Not {
+				w.exact(&plan.Compare{Op: query.Eq, L: x.X, R: x.Xs[0]})
+				return
+			}
+			also := func() {}
+			if !x.Not && values(x.Xs) {
+				also = func() { w.d.In(w, x); w.SQL(" AND ") }
+			}
+			w.exactIn(x.X, x.Not, also, func() { w.Commas(len(x.Xs), func(i int) { w.exactly(x.Xs[i]) }) })
 			return
 		}
 		w.d.In(w, x)
@@ -121,18 +130,25 @@ func (w *Writer) among(x *plan.List) {
 	w.SQL("(").Expr(x.X).SQL(" IS NULL AND 1 = 0)")
 }
 
+// values says whether all of these are values of their own.
+func values(xs []plan.Expr) bool {
+	for _, x := range xs {
+		if _, ok := x.(*plan.Arg); !ok {
+			return false
+		}
+	}
+	return true
+}
+
 // in writes X IN (query). A limit inside such a query is not understood by MySQL, but inside a derived
 // table it is.
 func (w *Writer) in(x *plan.Sub) {
 	if x.Exact && w.bytes() {
-		// The plain comparison beside the exact one lets an index serve.
-		plain := *x
-		plain.Exact = false
-		w.exactIn(x.X, x.Not, func(wrap func(plan.Expr)) {
+		w.exactIn(x.X, x.Not, func() {}, func() {
 			w.SQL("SELECT ")
 			w.d.Bytes(w, func(w *Writer) { w.SQL("q.c0") })
 			w.SQL(" FROM ").named(x.Query).SQL(" AS q")
-		}, func() { w.in(&plain) })
+		})
 		return
 	}
 	w.SQL("(").Expr(x.X)
@@ -151,36 +167,37 @@ func (w *Writer) in(x *plan.Sub) {
 // bytes says whether the dialect has to be told to compare texts exactly.
 func (w *Writer) bytes() bool { return w.d.Bytes(w.part(), func(*Writer) {}) }
 
-// exact writes a comparison of texts that are equal only when they are the same. The plain comparison beside
-// it lets an index serve.
+// exact writes a comparison of texts that are equal only when they are the same. The range beside it lets an
+// index serve a value. It is no equality: the optimiser would put one side for the other inside the exact
+// comparison, which then compared a text with itself.
 func (w *Writer) exact(x *plan.Compare) {
-	side := func(e plan.Expr) { w.d.Bytes(w, func(w *Writer) { w.Expr(e) }) }
 	w.SQL("(")
-	if x.Op == "=" {
-		w.d.Compare(w, x)
+	if _, value := x.R.(*plan.Arg); value && x.Op == query.Eq {
+		w.d.Compare(w, &plan.Compare{Op: query.Ge, L: x.L, R: x.R})
+		w.SQL(" AND ")
+		w.d.Compare(w, &plan.Compare{Op: query.Le, L: x.L, R: x.R})
 		w.SQL(" AND ")
 	}
-	side(x.L)
+	w.exactly(x.L)
 	w.SQL(operators[x.Op])
-	side(x.R)
+	w.exactly(x.R)
 	w.SQL(")")
 }
 
-func (w *Writer) exactIn(x plan.Expr, not bool, list func(wrap func(plan.Expr)), plain func()) {
-	wrap := func(e plan.Expr) { w.d.Bytes(w, func(w *Writer) { w.Expr(e) }) }
+// exactIn writes membership of a text among texts that are the same.
+func (w *Writer) exactIn(x plan.Expr, not bool, also, list func()) {
 	w.SQL("(")
-	if !not {
-		plain()
-		w.SQL(" AND ")
-	}
-	wrap(x)
+	also()
+	w.exactly(x)
 	if not {
 		w.SQL(" NOT")
 	}
 	w.SQL(" IN (")
-	list(wrap)
+	list()
 	w.SQL("))")
 }
+
+func (w *Writer) exactly(x plan.Expr) { w.d.Bytes(w, func(w *Writer) { w.Expr(x) }) }
 
 func (w *Writer) call(x *plan.Call) {
 	switch x.Fn.Name {
