@@ -30,6 +30,10 @@ var tenth = [...]int64{1, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e1
 
 const safe = 1 << 53 // a double holds every whole number up to it
 
+// room is how many bits the digits of a decimal may take, some 300 digits: beyond, a number is a double, so
+// that a chain of products does not grow without end.
+const room = 1024
+
 // digits gives a double as n / 10^scale with n below 2^53, if it is the double nearest to such a number.
 func digits(x float64) (n int64, scale int, ok bool) {
 	for scale < len(tenth) {
@@ -142,7 +146,12 @@ func calculate(op operation) scalar {
 		if !ok1 || !ok2 {
 			return finite(op.loose(float(args[0]), float(args[1])))
 		}
-		return op.exact(x, y).value(), nil
+		z := op.exact(x, y)
+		if z.n.BitLen() > room {
+			v, _ := new(big.Rat).SetFrac(z.n, tens(z.scale)).Float64()
+			return finite(v)
+		}
+		return z.value(), nil
 	}
 }
 
