@@ -10,7 +10,7 @@ import (
 )
 
 // parityCatalog describes a table with a column of every type. doc is JSON that the database checks, raw is
-// JSON kept as text, which it does not.
+// JSON kept as text, which it does not; Strict is the same table with respect to case.
 const parityCatalog = `
 version: 1
 resources:
@@ -37,6 +37,7 @@ resources:
       u: {type: uuid}
       ci: {type: string, maxLength: 60}
       x: {type: number}
+  - {code: Strict, table: t, key: id, caseSensitive: true, fields: {id: integer, s: {type: string, maxLength: 60}, ci: {type: string, maxLength: 60}}}
 `
 
 var parityTypes = map[string]string{

@@ -171,6 +171,7 @@ var requests = map[string]trial{
 	"test_sampling": func(ctx context.Context, m *mcpgo.MCPServer, _ mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 		var args struct{ Prompt string }
 		_ = json.Unmarshal(callerOf(ctx).args, &args)
+		//lint:ignore SA1019 the suite of 2025-11-25 asks for it
 		r, err := m.RequestSampling(ctx, mcp.CreateMessageRequest{CreateMessageParams: sampling(args.Prompt)})
 		if err != nil {
 			return mcp.NewToolResultError(err.Error()), nil

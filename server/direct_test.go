@@ -76,8 +76,8 @@ func TestDirectEqualsLibraryOnRows(t *testing.T) {
 	cases := append([]struct{ about, args, want string }{
 		{"cut", `{"resource":"Order","fields":[],"limit":1000}`, ""}, {"refused", `{"resource":"Order","fields":[{"code":"nosuch"}]}`, ""}, {"nothing", `{}`, ""},
 	}, promises...)
-	for _, q := range cases {
-		for version := range 3 {
+	for i, q := range cases {
+		for _, version := range [][]int{{1}, {2}, {1, 2, 0}}[i%3] {
 			m, err := parseMessage([]byte(call("res-query", q.args)))
 			if err != nil {
 				t.Fatal(err)

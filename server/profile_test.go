@@ -3,7 +3,9 @@ package server
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"net/http"
+	"os"
 	"regexp"
 	"strings"
 	"testing"
@@ -379,5 +381,32 @@ func TestManyProfiles(t *testing.T) {
 	}
 	if n := len(s.views.of); n > maxViews {
 		t.Errorf("%d profiles are remembered", n)
+	}
+}
+
+// docs/clients.md names every profile and switch, with what they cost.
+func TestClientsPage(t *testing.T) {
+	raw, err := os.ReadFile("../docs/clients.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	page := string(raw)
+	for _, name := range Profiles() {
+		row := "| `" + name + "` | "
+		if bundles[name] != "" {
+			row += "`" + bundles[name] + "` "
+		}
+		_, rest, found := strings.Cut(page, row+"|")
+		line, _, _ := strings.Cut(rest, "\n")
+		if want := fmt.Sprintf("| %d |", Tokens(string(listing(t, "", name).JSON()))); !found || !strings.HasSuffix(line, want) {
+			t.Errorf("%s: %s, want %s", name, line, want)
+		}
+	}
+	for _, c := range choices {
+		for _, v := range append(c.values, c.key) {
+			if c.key != "depth" && !strings.Contains(page, "`"+v+"`") {
+				t.Errorf("no word about %s=%s", c.key, v)
+			}
+		}
 	}
 }

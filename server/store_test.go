@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/santhosh-tekuri/jsonschema/v5"
 
@@ -57,7 +58,7 @@ func shop(t *testing.T) *Server {
 	if err != nil {
 		t.Fatal(err)
 	}
-	e, err := engine.New(cat, engine.Options{Drivers: []engine.Driver{sqlite.New()}})
+	e, err := engine.New(cat, engine.Options{Drivers: []engine.Driver{sqlite.New()}, Timeout: time.Minute}) // this machine may be busy
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -19,15 +19,15 @@ import (
 
 const requestsFile = "../../docs/requests.md"
 
-// An example of docs/requests.md is a request and, in the block behind it, its answer.
-type example struct {
+// A docExample of docs/requests.md is a request and, in the block behind it, its answer.
+type docExample struct {
 	line            int
 	request, answer string
 }
 
 var exampleBlocks = regexp.MustCompile("(?s)```json\n(.*?)```\n```text\n(.*?)```\n")
 
-func examples(t *testing.T) (text string, all []example) {
+func examples(t *testing.T) (text string, all []docExample) {
 	t.Helper()
 	raw, err := os.ReadFile(requestsFile)
 	if err != nil {
@@ -35,7 +35,7 @@ func examples(t *testing.T) (text string, all []example) {
 	}
 	text = string(raw)
 	for _, m := range exampleBlocks.FindAllStringSubmatchIndex(text, -1) {
-		all = append(all, example{1 + strings.Count(text[:m[0]], "\n"), text[m[2]:m[3]], text[m[4]:m[5]]})
+		all = append(all, docExample{1 + strings.Count(text[:m[0]], "\n"), text[m[2]:m[3]], text[m[4]:m[5]]})
 	}
 	if n := strings.Count(text, "```json\n"); n != len(all) || n < 30 {
 		t.Fatalf("%d requests, %d of them with an answer", n, len(all))
@@ -161,5 +161,25 @@ func TestRequestsDocsLimits(t *testing.T) {
 		if row := fmt.Sprintf("| `%s` | %d |", string(name), v.Field(i).Int()); !strings.Contains(text, "\n"+row) {
 			t.Errorf("requests.md lacks %s", row)
 		}
+	}
+}
+
+// The configuration file that docs/catalog.md shows is valid, with everything it says of principals.
+func TestCatalogDocsConfig(t *testing.T) {
+	raw, err := os.ReadFile("../../docs/catalog.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := regexp.MustCompile("(?s)```yaml\n(# resq.yaml\n.*?)```").FindSubmatch(raw)
+	if m == nil {
+		t.Fatal("catalog.md shows no resq.yaml")
+	}
+	c, err := parseConfig("resq.yaml", m[1], environment("ALICE_KEY", "alice-key-0123456789", "BOSS_KEY", "boss-key-01234567890"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	who := c.Principals["alice"]
+	if c.Keys.Len() != 2 || c.Principal != "alice" || who == nil || !who.Attributes["regions"].List || who.Funcs["UserID"].Texts[0] != "7" || who.Roles[0] != "sales" {
+		t.Errorf("%+v", c)
 	}
 }

@@ -86,7 +86,7 @@ func TestValidate(t *testing.T) {
 	dir := t.TempDir()
 	write(t, dir, "good.yaml", "version: 1\nconnections: {main: {driver: sqlite, dsn: \"${UNSET}\"}}\n")
 	code, out, errOut := resq(t, "", "validate", dir)
-	if code != 0 || !strings.Contains(out, "ok    ") || !strings.Contains(out, "1 files checked, all passed.") || errOut != "" {
+	if code != 0 || !strings.Contains(out, "ok    ") || !strings.Contains(out, "1 file checked, all passed.") || errOut != "" {
 		t.Errorf("exit %d\n%s%s", code, out, errOut)
 	}
 	write(t, dir, "bad.yaml", "version: 1\nresources:\n  - cod: X\n")

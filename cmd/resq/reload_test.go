@@ -6,11 +6,9 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"log/slog"
 	"net/http"
 	"os"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -223,9 +221,12 @@ func TestReloadRubbish(t *testing.T) {
 		{strings.Replace(itemCatalog(sqliteEngine, dsn, 4, 3, 4), "field: id,", "field: nosuch,", 1), "item.yaml:11:", `"problems":1`},
 		{strings.Replace(itemCatalog(sqliteEngine, dsn, 4, 3, 4), "sqlite:", "oracle:", 1), "item.yaml:2:", `"problems":`},
 	} {
+		told := len(s.log.with("not reloaded"))
 		replace(t, path, c.text)
-		eventually(t, "a line about a bad file", func() bool { return len(s.log.with("not reloaded")) == i+1 })
-		line := s.log.with("not reloaded")[i]
+		// A slow machine may see one save as two.
+		eventually(t, "a line about a bad file", func() bool { return len(s.log.with("not reloaded")) > told })
+		lines := s.log.with("not reloaded")
+		line := lines[len(lines)-1]
 		if !strings.Contains(line, c.at) || !strings.Contains(line, c.problems) || !strings.Contains(line, `"level":"ERROR"`) {
 			t.Errorf("%d: %s", i, line)
 		}
@@ -296,14 +297,18 @@ func TestReloadHalfWritten(t *testing.T) {
 // A resource that goes while it is read is read to the end; afterwards it is not there (security.md R3).
 func TestReloadRemovesWhatRuns(t *testing.T) {
 	s, dsn, path := items(t, 50*time.Millisecond)
-	testdb.Exec(t, sqliteEngine, dsn, "CREATE VIEW slow AS WITH RECURSIVE c(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM c WHERE n < 1000000) SELECT 1 AS id, count(*) AS n FROM c")
+	const count = "WITH RECURSIVE c(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM c WHERE n < %d) SELECT 1 AS id, count(*) AS n FROM c"
+	began := time.Now()
+	testdb.Exec(t, sqliteEngine, dsn, fmt.Sprintf(count, 50_000))
+	steps := int(50_000 * 4 * time.Second / time.Since(began)) // so that it takes about four seconds here
+	testdb.Exec(t, sqliteEngine, dsn, "CREATE VIEW slow AS "+fmt.Sprintf(count, steps))
 	replace(t, path, itemCatalog(sqliteEngine, dsn, 4, 1, 2)+"  - {code: Slow, table: slow, key: id, fields: {id: {type: integer}, n: {type: integer}}}\n")
 	eventually(t, "the slow resource", func() bool {
 		got, err := s.ask(context.Background(), "res-schema", `{"detail":"names"}`)
 		return err == nil && strings.Contains(got, "Slow")
 	})
 	done := make(chan string, 1)
-	began := time.Now()
+	began = time.Now()
 	go func() {
 		got, err := s.ask(context.Background(), "res-query", `{"resource":"Slow","fields":[{"code":"n"}]}`)
 		done <- fmt.Sprint(got, err)
@@ -318,7 +323,7 @@ func TestReloadRemovesWhatRuns(t *testing.T) {
 		t.Fatalf("the slow call ended after %v, before the reload: %s", time.Since(began), got)
 	default:
 	}
-	if got := <-done; !strings.Contains(got, "[1000000]") {
+	if got := <-done; !strings.Contains(got, fmt.Sprintf("[%d]", steps)) {
 		t.Errorf("the call that ran: %s", got)
 	}
 	got, err := s.ask(context.Background(), "res-query", `{"resource":"Slow","fields":[{"code":"n"}]}`)
@@ -326,86 +331,6 @@ func TestReloadRemovesWhatRuns(t *testing.T) {
 		t.Errorf("%v %s", err, got)
 	}
 }
-
-// openFiles is how many files this process has open, or 0 where that cannot be told.
-func openFiles() int {
-	list, _ := os.ReadDir("/proc/self/fd")
-	return len(list)
-}
-
-// counter gives what tells how many connections a database has.
-func counter(t *testing.T, e testdb.Engine, dsn string) func() int {
-	t.Helper()
-	count := map[string]string{
-		testdb.MySQL:    "SELECT count(*) FROM information_schema.processlist WHERE db = DATABASE()",
-		testdb.Postgres: "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database()",
-	}[e.Name]
-	if count == "" {
-		return openFiles
-	}
-	db := testdb.Open(t, e, dsn)
-	db.SetMaxOpenConns(1)
-	return func() (n int) {
-		if err := db.QueryRow(count).Scan(&n); err != nil {
-			t.Fatal(err)
-		}
-		return n
-	}
-}
-
-// A hundred reloads under load: every answer is that of one of the two catalogs, and afterwards there are no more
-// goroutines and connections than before.
-func TestReloadUnderLoad(t *testing.T) {
-	testdb.Each(t, func(t *testing.T, e testdb.Engine) {
-		dsn := testdb.Create(t, e, itemScriptFor(e)...)
-		path := write(t, t.TempDir(), "item.yaml", itemCatalog(e, dsn, 4, 1, 2))
-		s := servingOn(t, &source{catalogs: []string{path}}, true, 5*time.Millisecond)
-		ctx, stop := context.WithCancel(t.Context())
-		var asking sync.WaitGroup
-		var asked, low atomic.Int64
-		begin := func() {
-			for range 8 {
-				asking.Go(func() {
-					for ctx.Err() == nil {
-						got, err := s.ask(context.Background(), "res-query", askItems)
-						asked.Add(1)
-						switch {
-						case err == nil && got == itemsLow:
-							low.Add(1)
-						case err != nil || got != itemsHigh:
-							t.Errorf("%v %s", err, got)
-							return
-						}
-					}
-				})
-			}
-		}
-		begin()
-		time.Sleep(300 * time.Millisecond)
-		connections := counter(t, e, dsn)
-		conns, goroutines := connections(), runtime.NumGoroutine()
-		for i := range 100 {
-			from := 1 + 2*((i+1)%2)
-			replace(t, path, itemCatalog(e, dsn, 4+i/10%2, from, from+1)) // now and then a pool of another size
-			s.until(map[int]string{1: itemsLow, 3: itemsHigh}[from])
-		}
-		eventually(t, "no more goroutines and connections than before", func() bool {
-			return connections() <= conns+2 && runtime.NumGoroutine() <= goroutines+6
-		})
-		t.Logf("%d calls; goroutines %d before, %d after; connections or files %d before, %d after",
-			asked.Load(), goroutines, runtime.NumGoroutine(), conns, connections())
-		stop()
-		asking.Wait()
-		if n := len(s.log.with("catalog reloaded")); n != 100 {
-			t.Errorf("%d reloads", n)
-		}
-		if a, l := asked.Load(), low.Load(); l < a/10 || l > a*9/10 {
-			t.Errorf("%d of %d answers are those of one catalog", l, a)
-		}
-	})
-}
-
-func itemScriptFor(e testdb.Engine) []string { return strings.Split(itemScript, "; ") }
 
 // Without the watch only SIGHUP reloads, and it reads the configuration's catalogs and keys as well.
 func TestReloadSignal(t *testing.T) {
@@ -478,161 +403,5 @@ func TestReloadSignal(t *testing.T) {
 	_ = p.cmd.Process.Signal(os.Interrupt)
 	if code := p.wait(); code != 0 {
 		t.Errorf("exit %d", code)
-	}
-}
-
-// What the watch sees: a directory that is new, files that are deleted, a directory that is replaced as a whole,
-// and the links by which a mounted volume is switched. What it passes over: other files.
-func TestWatcher(t *testing.T) {
-	root := t.TempDir()
-	mkdir := func(name string) string {
-		dir := filepath.Join(root, name)
-		if err := os.MkdirAll(dir, 0o700); err != nil {
-			t.Fatal(err)
-		}
-		return dir
-	}
-	link := func(to, name string) {
-		t.Helper()
-		temp := filepath.Join(root, "link.tmp")
-		if err := os.Symlink(to, temp); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.Rename(temp, filepath.Join(root, name)); err != nil {
-			t.Fatal(err)
-		}
-	}
-	catalog := mkdir("catalog")
-	write(t, catalog, "a.yaml", "a")
-	write(t, mkdir("v1"), "b.yaml", "b")
-	write(t, mkdir("v2"), "b.yaml", "b")
-	link("v1", "..data")
-	link("..data/b.yaml", "b.yaml")
-	paths := []string{catalog, filepath.Join(root, "b.yaml")}
-	w, err := newWatcher(paths)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer w.fs.Close()
-	// seen does something and says whether the watch told of it.
-	seen := func(do func()) (hit bool) {
-		t.Helper()
-		if err := w.follow(paths); err != nil {
-			t.Fatal(err)
-		}
-		do()
-		for {
-			select {
-			case e := <-w.fs.Events:
-				hit = hit || w.concerns(e)
-			case <-time.After(60 * time.Millisecond):
-				return hit
-			}
-		}
-	}
-	for _, c := range []struct {
-		what string
-		want bool
-		do   func()
-	}{
-		{"a changed file", true, func() { write(t, catalog, "a.yaml", "aa") }},
-		{"a file that is replaced", true, func() { replace(t, filepath.Join(catalog, "a.yaml"), "aaa") }},
-		{"another kind of file", false, func() { write(t, catalog, "notes.txt", "x") }},
-		{"an editor's file", false, func() { write(t, catalog, ".a.yaml.swp", "x") }},
-		{"a catalog file beside the directory", false, func() { write(t, root, "other.yaml", "x") }},
-		{"a new directory", true, func() { mkdir("catalog/inner") }},
-		{"a file in it", true, func() { write(t, filepath.Join(catalog, "inner"), "c.yml", "c") }},
-		{"a file that goes", true, func() { os.Remove(filepath.Join(catalog, "inner", "c.yml")) }},
-		{"a volume that is switched", true, func() { link("v2", "..data") }},
-		{"the file behind it", true, func() { write(t, filepath.Join(root, "v2"), "b.yaml", "bb") }},
-		{"the directory goes", true, func() { os.Rename(catalog, catalog+".old") }},
-		{"and comes back", true, func() { os.Rename(catalog+".old", catalog) }},
-		{"a file in it then", true, func() { write(t, catalog, "a.yaml", "a4") }},
-	} {
-		if got := seen(c.do); got != c.want {
-			t.Errorf("%s: %v", c.what, got)
-		}
-	}
-}
-
-// Nothing of arguments, rows and keys is in the log, whatever fails (security.md 7.3, promise N3).
-func TestLogHasNoValues(t *testing.T) {
-	const canary = "canary7f3a"
-	testdb.Each(t, func(t *testing.T, e testdb.Engine) {
-		dsn := testdb.Create(t, e, "CREATE TABLE item (id INTEGER NOT NULL PRIMARY KEY, name VARCHAR(40) NOT NULL)", "INSERT INTO item VALUES (1,'"+canary+"')")
-		dir := t.TempDir()
-		path := write(t, dir, "item.yaml", itemCatalog(e, dsn, 4, 1, 4)+
-			"  - {code: Odd, table: item, key: id, fields: {id: {type: integer}, gone: {type: string}}}\n")
-		s := servingOn(t, &source{catalogs: []string{path}}, false, time.Second)
-		for _, call := range []string{
-			`{"resource":"Item","fields":[{"code":"name"}],"conditions":{"type":"and","exprs":[{"field":"name","operator":"=","token":"` + canary + `"}]}}`,
-			`{"resource":"Item","fields":[{"code":"CAST(Item.name AS integer)","isExpr":true,"alias":"n"}]}`,
-			`{"resource":"Item","fields":[{"code":"Item.id + ` + canary + `","isExpr":true,"alias":"n"}]}`,
-			`{"resource":"` + canary + `","fields":[]}`,
-			`{"resource":"Odd","fields":[{"code":"gone"}],"conditions":{"type":"and","exprs":[{"field":"gone","operator":"=","token":"` + canary + `"}]}}`,
-			`{"` + canary + `":1}`,
-			`["` + canary + `"]`,
-		} {
-			if _, err := s.ask(context.Background(), "res-query", call); err != nil {
-				t.Errorf("%s: %v", call, err)
-			}
-		}
-		calls := s.log.with(`"msg":"call"`)
-		if len(calls) != 7 {
-			t.Errorf("%d records of 7 calls", len(calls))
-		}
-		for _, line := range calls {
-			var r struct {
-				Tool      string  `json:"tool"`
-				RequestID string  `json:"request_id"`
-				Principal string  `json:"principal"`
-				Rows      *int    `json:"rows"`
-				MS        *int64  `json:"ms"`
-				Code      *string `json:"code"`
-			}
-			if err := json.Unmarshal([]byte(line), &r); err != nil || r.Tool != "res-query" || r.RequestID == "" || r.Principal != "local" || r.Rows == nil || r.MS == nil {
-				t.Errorf("%v: %s", err, line)
-			}
-		}
-		if log := s.log.String(); strings.Contains(log, canary) {
-			t.Errorf("values are in the log:\n%s", log)
-		}
-	})
-}
-
-// What a database says about a value is cut down to what is no value.
-func TestLogWithoutData(t *testing.T) {
-	for text, want := range map[string]string{
-		`ERROR: invalid input syntax for type integer: "it's "5"" (SQLSTATE 22P02)`: `ERROR: invalid input syntax for type integer: … (SQLSTATE 22P02)`,
-		`Error 1292 (22007): Truncated incorrect INTEGER value: 'abc'`:              `Error 1292 (22007): Truncated incorrect INTEGER value: …`,
-		`FEHLER: ungültige Eingabesyntax für Typ integer: »abc« (SQLSTATE 22P02)`:   `FEHLER: ungültige Eingabesyntax für Typ integer: … (SQLSTATE 22P02)`,
-		`ОШИБКА: неверный синтаксис для типа integer: „a“b“`:                        `ОШИБКА: неверный синтаксис для типа integer: …`,
-		`one " mark`:              `one … mark`,
-		`dial tcp 127.0.0.1:3306`: `dial tcp 127.0.0.1:3306`,
-		``:                        ``,
-	} {
-		for _, key := range []string{"cause", "panic"} {
-			if got := withoutData(nil, slog.String(key, text)).Value.String(); got != want {
-				t.Errorf("%s\ngives %s\nwant  %s", text, got, want)
-			}
-		}
-		if got := withoutData(nil, slog.String("problem", text)).Value.String(); got != text {
-			t.Errorf("%s\ngives %s", text, got)
-		}
-	}
-}
-
-// The log's form is that which was asked for; for programs, which are no terminal, it is JSON.
-func TestLogFormat(t *testing.T) {
-	for format, want := range map[string]string{"": `{"time":`, logJSON: `{"time":`, logText: "time="} {
-		var b bytes.Buffer
-		log, err := newLog(&b, format)
-		if err != nil {
-			t.Fatal(err)
-		}
-		log.Info("x")
-		if !strings.HasPrefix(b.String(), want) {
-			t.Errorf("%q: %s", format, b.String())
-		}
 	}
 }

@@ -103,6 +103,14 @@ func (s *Statements) drop(st *statement) {
 	}
 }
 
+// Close closes what is kept, before the connection is closed: SQLite keeps a closed connection's file and memory
+// for as long as one of its statements is there.
+func (s *Statements) Close() {
+	for s.oldest != nil {
+		s.drop(s.oldest)
+	}
+}
+
 func (s *Statements) link(st *statement) {
 	st.older, st.newer = s.newest, nil
 	if s.newest != nil {

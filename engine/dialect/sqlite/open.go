@@ -89,6 +89,12 @@ func (c *conn) QueryContext(ctx context.Context, query string, args []driver.Nam
 	return c.stmts.Query(ctx, query, args, func() {})
 }
 
+// Close closes the statements first: the database would keep the connection until they are.
+func (c *conn) Close() error {
+	c.stmts.Close()
+	return c.inner.Close()
+}
+
 // forbidden functions reach outside the database or fill memory.
 var forbidden = map[string]bool{"load_extension": true, "readfile": true, "writefile": true, "edit": true, "fsdir": true,
 	"randomblob": true, "zeroblob": true, "fts3_tokenizer": true, "sqlite_source_id": true, "sqlite_compileoption_get": true}
