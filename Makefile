@@ -33,7 +33,7 @@ soak: ## the server under load for SOAKTIME, with reloads and disconnects
 	scripts/soak.sh $(SOAKTIME)
 
 attack: ## the attack corpus and the non-interference tests alone
-	scripts/test.sh go test -count 1 -run 'Attack|Corpus|Interference' ./...
+	scripts/test.sh bash -o pipefail -c "go test -count 1 -v -run 'Attack|Corpus|Interference' ./attack ./engine ./server | grep -v '^=== \|--- PASS'"
 
 conformance: ## the conformance suite of the protocol, in both of its eras; needs npm
 	scripts/conformance.sh

@@ -93,12 +93,16 @@ func (c *connector) Connect(ctx context.Context) (driver.Conn, error) {
 		return nil, err
 	}
 	in := raw.(inner)
-	n := &conn{inner: in, from: c.Connector, stmts: prepared.New(in)}
+	n := &conn{inner: in, from: c.Connector, stmts: prepared.New(in, lasting)}
 	if err := n.session(ctx, c.timeout); err != nil {
 		return nil, errors.Join(err, in.Close())
 	}
 	return n, nil
 }
+
+// lasting says whether a statement may run more than once. A recursive one may not: MariaDB 10.11 ends, and
+// everybody's connections with it, where such a statement runs again after its tables were closed.
+func lasting(text string) bool { return !strings.Contains(text, "WITH ") }
 
 func (c *conn) session(ctx context.Context, timeout time.Duration) error {
 	rows, err := c.inner.QueryContext(ctx, "SELECT CONNECTION_ID(), VERSION()", nil)

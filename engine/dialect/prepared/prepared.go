@@ -20,6 +20,7 @@ type Conn interface {
 // Statements are those of one connection. Like a connection they are used by one goroutine at a time.
 type Statements struct {
 	conn   Conn
+	keep   func(text string) bool
 	byText map[string]*statement
 	newest *statement // the ends of a list by use
 	oldest *statement
@@ -32,8 +33,10 @@ type statement struct {
 	newer, older *statement
 }
 
-// New makes an empty store for a connection.
-func New(c Conn) *Statements { return &Statements{conn: c, byText: map[string]*statement{}} }
+// New makes an empty store for a connection. A text that keep is false for is prepared each time.
+func New(c Conn, keep func(text string) bool) *Statements {
+	return &Statements{conn: c, keep: keep, byText: map[string]*statement{}}
+}
 
 // Query prepares the text, unless that was done before, and runs it. done is called once, when the rows are
 // closed or when there are none.
@@ -72,8 +75,8 @@ func (s *Statements) take(ctx context.Context, text string) (*statement, error) 
 		return nil, err
 	}
 	st := &statement{Stmt: p, text: text, busy: true}
-	if s.byText[text] != nil {
-		st.gone = true // the one that is kept is in use; this one ends with its rows
+	if s.byText[text] != nil || !s.keep(text) {
+		st.gone = true // the one that is kept is in use, or none is; this one ends with its rows
 		return st, nil
 	}
 	if len(s.byText) == Keep {

@@ -57,13 +57,20 @@ func run(t *testing.T, s *Statements, text string) driver.Rows {
 // longest ago goes first; nothing stays open.
 func TestStatements(t *testing.T) {
 	f := &fake{}
-	s := New(f)
+	s := New(f, func(text string) bool { return text != "once" })
 	for range 3 {
 		run(t, s, "a").Close()
 	}
 	if f.prepared != 1 || f.closed != 0 {
 		t.Fatalf("%d prepared, %d closed", f.prepared, f.closed)
 	}
+	for range 2 {
+		run(t, s, "once").Close()
+	}
+	if f.prepared != 3 || f.closed != 2 {
+		t.Fatalf("not kept: %d prepared, %d closed", f.prepared, f.closed)
+	}
+	f.prepared, f.closed = 1, 0
 	one, two := run(t, s, "a"), run(t, s, "a")
 	one.Close()
 	two.Close()

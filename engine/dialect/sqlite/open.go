@@ -63,7 +63,7 @@ func (g *guarded) Connect(ctx context.Context) (driver.Conn, error) {
 	if !ok {
 		return nil, errors.Join(errors.New("the sqlite driver is not the one this was written for"), c.Close())
 	}
-	return &conn{in, prepared.New(in)}, nil
+	return &conn{in, prepared.New(in, func(string) bool { return true })}, nil
 }
 
 // inner is what the driver's connections can do and ours passes on.
