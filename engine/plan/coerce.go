@@ -169,6 +169,9 @@ func fraction(k schema.Kind) bool { return k == schema.Decimal || k == schema.Nu
 // number makes e a number; text gives its leading number.
 func number(e Expr) Expr {
 	t := e.Type()
+	if null(e) {
+		return &Arg{T: schema.Type{Kind: schema.Integer}}
+	}
 	switch {
 	case t.Kind.Numeric(), t.Kind == schema.Any:
 		return e
@@ -187,10 +190,20 @@ func number(e Expr) Expr {
 
 // asText makes e a text.
 func asText(e Expr) Expr {
+	if null(e) {
+		return &Arg{T: textType}
+	}
 	if k := e.Type().Kind; text(k) || k == schema.Any {
 		return e
 	}
 	return &Convert{X: e, T: schema.Type{Kind: schema.Text}}
+}
+
+// null says whether e is the literal NULL. It gets the type of its place, without which PostgreSQL does not
+// know which function or operator is meant.
+func null(e Expr) bool {
+	a, ok := e.(*Arg)
+	return ok && a.Value == nil && a.T.Kind == schema.Any
 }
 
 // condition makes e a condition: a number is true when it is not 0.

@@ -320,7 +320,13 @@ func (x *xbinder) literalFits(v, lit Expr) {
 		return
 	}
 	if s, ok := argText(a); ok {
+		if t.Kind == schema.DateTime {
+			s = x.local(s)
+		}
 		if _, ok := parseValue(s, t, nil); ok {
+			if t.Kind == schema.DateTime {
+				a.Value = s
+			}
 			return
 		}
 		if t.Kind == schema.Integer {

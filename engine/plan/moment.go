@@ -29,6 +29,9 @@ func (x *xbinder) moment(o operand) Expr {
 		}
 		return v
 	}
+	if null(o.e) {
+		return &Arg{T: momentType}
+	}
 	switch k := o.e.Type().Kind; {
 	case k == schema.DateTime || k == schema.Any:
 		return o.e
