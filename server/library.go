@@ -24,9 +24,9 @@ var fixtures struct {
 	refuse   func(*message) *refusal
 }
 
-// library sets up the MCP library. Its own schema validation, tool filter and recovery stay off: they answer
+// protocol sets up the MCP library. Its own schema validation, tool filter and recovery stay off: they answer
 // before a call is authorised, with texts no model can act on, and with the text of a panic.
-func (s *Server) library() *mcpgo.MCPServer {
+func (s *Server) protocol() *mcpgo.MCPServer {
 	hooks := &mcpgo.Hooks{}
 	hooks.AddAfterListTools(func(ctx context.Context, _ any, _ *mcp.ListToolsRequest, r *mcp.ListToolsResult) {
 		r.Tools = append(callerOf(ctx).list(), fixtures.tools...)

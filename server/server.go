@@ -105,7 +105,7 @@ func New(b Backend, opts Options) (*Server, error) {
 	}
 	s := &Server{opts: opts, tools: tools, views: views, log: opts.Log, drain: drainTime, beat: progressTime, bodyTime: bodyTime}
 	s.backend.Store(newLease(b))
-	s.mcp = s.library()
+	s.mcp = s.protocol()
 	s.log.Info("tools", "sha256", s.tools.hash())
 	return s, nil
 }
