@@ -15,7 +15,7 @@ build: ## one static binary: bin/resq
 	CGO_ENABLED=0 go build -trimpath -ldflags "-s -w -X main.version=$(VERSION)" -o bin/resq ./cmd/resq
 
 test: ## all tests, on SQLite, MySQL or MariaDB, and PostgreSQL
-	scripts/test.sh go test ./...
+	scripts/test.sh
 
 check: ## what the continuous integration checks
 	.ci/run
