@@ -147,13 +147,13 @@ func (c attackCase) send(t *testing.T, addr string, fill func(string) string) an
 	if err := json.Unmarshal(c.Arguments, &r); err != nil {
 		t.Fatal(err)
 	}
+	body, size, pace, header := r.body(t) // before the clock runs, for a bomb takes its time to make
 	conn, err := net.Dial("tcp", addr)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer conn.Close()
 	_ = conn.SetDeadline(time.Now().Add(20 * time.Second))
-	body, size, pace, header := r.body(t)
 	var head bytes.Buffer
 	fmt.Fprintf(&head, "%s %s HTTP/1.1\r\n", r.Method, fill(r.Path))
 	for k, v := range r.Headers {
