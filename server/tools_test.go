@@ -13,6 +13,7 @@ import (
 	"github.com/mark3labs/mcp-go/mcp"
 
 	"resq/engine/policy"
+	"resq/testdb"
 )
 
 // The contract is the published file, when it is at hand: shared with the project, or named by RESQ_CONTRACT.
@@ -24,10 +25,7 @@ func contract(t *testing.T) map[string]any {
 	}
 	raw, err := os.ReadFile(path)
 	if err != nil {
-		if os.Getenv("RESQ_CI") == "1" {
-			t.Fatalf("the published contract is not at hand: %v", err)
-		}
-		t.Skipf("SKIPPED LOUDLY: the published contract is not at hand: %v", err)
+		testdb.Skip(t, "the published contract is not there: "+err.Error())
 	}
 	var file struct {
 		Tools []map[string]any `json:"tools"`

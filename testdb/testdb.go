@@ -5,7 +5,7 @@
 // mysql://user:password@host:port/db and postgres://user:password@host:port/db; without them the servers
 // are looked for on the loopback interface. A server that does not answer fails the test: a database that is
 // silently left out is a database that is not supported. RESQ_WITHOUT, a comma list of engine names, is the
-// one way to leave one out, and says so in the output.
+// one way to leave one out, and says so in the output. RESQ_CI=1 says that nothing may be left out.
 package testdb
 
 import (
@@ -58,6 +58,15 @@ func without(name string) bool {
 	return slices.Contains(names, name)
 }
 
+// Skip ends a test that lacks something to run on, and says so; where RESQ_CI is 1 the test fails.
+func Skip(t testing.TB, why string) {
+	t.Helper()
+	if os.Getenv("RESQ_CI") == "1" {
+		t.Fatal("nothing may be left out: " + why)
+	}
+	t.Skip("SKIPPED LOUDLY: " + why)
+}
+
 // Engines lists the engines to test on. One that cannot be reached fails t; one that RESQ_WITHOUT names is
 // left out with a line in the log.
 func Engines(t testing.TB) []Engine {
@@ -65,6 +74,9 @@ func Engines(t testing.TB) []Engine {
 	var list []Engine
 	for _, e := range all() {
 		if without(e.Name) {
+			if os.Getenv("RESQ_CI") == "1" {
+				t.Errorf("nothing may be left out: %s is named in RESQ_WITHOUT", e.Name)
+			}
 			t.Logf("SKIPPED LOUDLY: %s is named in RESQ_WITHOUT; nothing here was tested on it", e.Name)
 			continue
 		}
@@ -84,7 +96,7 @@ func Each(t *testing.T, f func(t *testing.T, e Engine)) {
 	for _, e := range all() {
 		t.Run(e.Name, func(t *testing.T) {
 			if without(e.Name) {
-				t.Skipf("SKIPPED LOUDLY: %s is named in RESQ_WITHOUT", e.Name)
+				Skip(t, e.Name+" is named in RESQ_WITHOUT")
 			}
 			if err := e.reach(); err != nil {
 				t.Fatalf("%s cannot be reached at %s: %v (name it in RESQ_WITHOUT to leave it out)", e.Name, redact(e.DSN), err)

@@ -76,7 +76,7 @@ func onEngine(t *testing.T, name string) testdb.Engine {
 			return e
 		}
 	}
-	t.Skipf("SKIPPED LOUDLY: %s is named in RESQ_WITHOUT", name)
+	testdb.Skip(t, name+" is named in RESQ_WITHOUT")
 	return testdb.Engine{}
 }
 

@@ -69,15 +69,7 @@ CREATE TABLE sold (shop_id int, sale_no int, n int); INSERT INTO sold VALUES (1,
 // An update reads what the connection in the catalog may read. Tables of other schemas would be taken for
 // those of the same name.
 func TestIntrospectSchemas(t *testing.T) {
-	e := testdb.Engine{}
-	for _, x := range testdb.Engines(t) {
-		if x.Name == testdb.Postgres {
-			e = x
-		}
-	}
-	if e.Name == "" {
-		t.Skip("SKIPPED LOUDLY: schemas are PostgreSQL's")
-	}
+	e := onEngine(t, testdb.Postgres)
 	dsn := testdb.Create(t, e, `CREATE SCHEMA a; CREATE TABLE a.item (id int PRIMARY KEY, v int); CREATE TABLE item (id int PRIMARY KEY, w int)`)
 	for _, schemas := range [][]string{{"a"}, {"a", "public"}, nil} {
 		dir := filepath.Join(t.TempDir(), "catalog")

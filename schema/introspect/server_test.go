@@ -16,16 +16,8 @@ import (
 	_ "github.com/jackc/pgx/v5/stdlib"
 
 	"resq/schema/introspect"
+	"resq/testdb"
 )
-
-// unavailable skips a test whose server is not there, or fails it where it must be.
-func unavailable(t *testing.T, what string, err error) {
-	t.Helper()
-	if os.Getenv("RESQ_CI") == "1" {
-		t.Fatalf("%s: %v", what, err)
-	}
-	t.Skipf("SKIPPED LOUDLY: %s: %v", what, err)
-}
 
 // A server is how the tests reach a database server and load scripts into it.
 type server struct {
@@ -67,7 +59,7 @@ func (s server) create(t *testing.T, name string) (db *sql.DB, dsn string) {
 		t.Fatal(err)
 	}
 	if err := admin.Ping(); err != nil {
-		unavailable(t, s.driver+" does not answer", err)
+		testdb.Skip(t, s.driver+" does not answer: "+err.Error())
 	}
 	charset := ""
 	if s.driver == "mysql" {
@@ -110,7 +102,7 @@ func (s server) load(t *testing.T, db *sql.DB, dsn, file string) {
 	name := dsn[strings.LastIndexByte(dsn, '/')+1:]
 	cmd := s.client(name)
 	if _, err := exec.LookPath(cmd.Path); err != nil {
-		unavailable(t, "no client for "+s.driver, err)
+		testdb.Skip(t, "no client for "+s.driver+": "+err.Error())
 	}
 	if s.driver == "postgres" && strings.Contains(file, "torture") {
 		s.exec(t, db, `DROP SCHEMA IF EXISTS public CASCADE; CREATE SCHEMA public; CREATE SCHEMA "Second Schema"`)
