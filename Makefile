@@ -23,8 +23,9 @@ check: ## what the continuous integration checks
 golden: ## rewrite the expected output of the tests from what the program does; read the diff
 	scripts/test.sh go test ./schema ./engine ./cmd/resq -update
 
-fuzz: ## every fuzz target for FUZZTIME
+fuzz: ## every fuzz target for FUZZTIME, and the random requests of the tests from a seed of the clock's
 	scripts/fuzz.sh $(FUZZTIME)
+	RESQ_INTERFERENCE_SEED=clock RESQ_ATTACK_SEED=clock scripts/test.sh go test -count 1 -v -run 'Interference|SameEverywhere|Corpus|Mutat' ./engine ./attack
 
 bench: ## all benchmarks
 	scripts/test.sh go test -run '^$$' -bench . -benchmem ./...

@@ -15,10 +15,15 @@ import (
 	"resq/testdb"
 )
 
-// seed starts the random passes; RESQ_ATTACK_SEED repeats a run.
+// seed starts the random passes, from the same place in every run; RESQ_ATTACK_SEED=clock looks elsewhere each
+// time, as make fuzz does, and a number repeats such a run.
 func seed(t *testing.T) *rand.Rand {
-	n := uint64(time.Now().UnixNano())
-	if s := os.Getenv("RESQ_ATTACK_SEED"); s != "" {
+	n := uint64(1)
+	switch s := os.Getenv("RESQ_ATTACK_SEED"); s {
+	case "":
+	case "clock":
+		n = uint64(time.Now().UnixNano())
+	default:
 		var err error
 		if n, err = strconv.ParseUint(s, 10, 64); err != nil {
 			t.Fatalf("RESQ_ATTACK_SEED: %v", err)

@@ -173,7 +173,7 @@ func (c *column) float(b []byte, f float64, bits int) []byte {
 	}
 	if c.t.Kind == schema.Decimal && c.t.Scale > 0 {
 		// SQLite keeps decimals as doubles. The declared scale is shown when no digit is lost by it.
-		if s := strconv.FormatFloat(f, 'f', c.t.Scale, 64); near(s, f) && len(s) <= 16 {
+		if s := strconv.FormatFloat(f, 'f', c.t.Scale, 64); near(s, f) && (len(s) <= 16 || exact(s, f)) {
 			return c.decimal(b, s)
 		}
 	}
@@ -208,6 +208,12 @@ func rounded(f float64) float64 {
 		return f
 	}
 	return g
+}
+
+// exact says whether s is f itself, as far as a double tells.
+func exact(s string, f float64) bool {
+	g, err := strconv.ParseFloat(s, 64)
+	return err == nil && g == f
 }
 
 func near(s string, f float64) bool {

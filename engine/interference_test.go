@@ -37,10 +37,15 @@ func requests(t *testing.T) int {
 	return 1000
 }
 
-// randomness is seeded by the clock; RESQ_INTERFERENCE_SEED repeats a run.
+// randomness is the same in every run, so that a change is judged by what it changes;
+// RESQ_INTERFERENCE_SEED=clock looks elsewhere each time, as make fuzz does, and a number repeats such a run.
 func randomness(t *testing.T) *rand.Rand {
-	n := uint64(time.Now().UnixNano())
-	if s := os.Getenv("RESQ_INTERFERENCE_SEED"); s != "" {
+	n := uint64(1)
+	switch s := os.Getenv("RESQ_INTERFERENCE_SEED"); s {
+	case "":
+	case "clock":
+		n = uint64(time.Now().UnixNano())
+	default:
 		var err error
 		if n, err = strconv.ParseUint(s, 10, 64); err != nil {
 			t.Fatalf("RESQ_INTERFERENCE_SEED: %v", err)
