@@ -29,6 +29,7 @@ type Connection struct {
 	Driver  string        // mysql, postgres or sqlite
 	DSN     string        // with ${ENV} already filled in; never shown
 	Write   bool          // mode: write
+	Control bool          // the operations of writes are kept in the control store, not beside the data
 	Zone    string        // IANA name of the zone in which the database keeps local times; "" is UTC
 	Timeout time.Duration // of one read; 0 is the engine's default
 	Pool    int           // connections at most; 0 is the engine's default
@@ -126,7 +127,12 @@ type Case struct {
 	All  bool        // rows: all
 	None bool        // rows: none
 	Rows *query.Node // else this condition; its fields may be $arg
+
+	Assigns []Assign // what new rows get
 }
+
+// An Assign gives an argument of a rule a value in new rows: an attribute of the principal, or a text.
+type Assign struct{ Arg, Attribute, Text string }
 
 // A Set is a named list of values, computed for each call from the union of its queries.
 type Set struct {

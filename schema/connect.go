@@ -24,7 +24,7 @@ func (l *loader) declareConnections() {
 	for _, f := range l.files {
 		for i := range f.decl.connections {
 			d := &f.decl.connections[i]
-			c := &Connection{Name: d.name.text, Driver: d.driver.text, Write: d.mode.text == "write", Pool: d.pool.n, At: f.pos(d.name.at)}
+			c := &Connection{Name: d.name.text, Driver: d.driver.text, Write: d.mode.text == "write", Control: d.operations.text == "control", Pool: d.pool.n, At: f.pos(d.name.at)}
 			if !declare(l.connections, "connection", c.Name, c, f, d.name.at) {
 				continue
 			}

@@ -15,6 +15,7 @@ type (
 	connDecl struct {
 		at                                              place
 		name, driver, dsn, dsnFile, mode, zone, timeout word
+		operations                                      word
 		pool                                            number
 		schemas                                         []word
 	}
@@ -67,6 +68,7 @@ type (
 		when raw
 		all  word // all or none
 		cond raw
+		set  []argDecl
 	}
 	setDecl struct {
 		at      place
@@ -115,6 +117,8 @@ var connTable = &table[connDecl]{
 			text(func(c *connDecl) *word { return &c.dsnFile }, aLocation)},
 		{"mode", "write allows the resources of this connection to be written; read is the default.", false,
 			choice(func(c *connDecl) *word { return &c.mode }, "read", "write")},
+		{"operations", "Where the operations of writes are kept: database, the default, in a table beside the data, which makes every confirmed write happen once; control, in this server's own store, where no table may be made there, with a weaker promise.", false,
+			choice(func(c *connDecl) *word { return &c.operations }, "database", "control")},
 		{"zone", "IANA name of the time zone in which the database keeps local times, such as Asia/Shanghai; UTC is the default.", false,
 			text(func(c *connDecl) *word { return &c.zone }, anIdent)},
 		{"timeout", "The longest one read may take, as a duration such as 5s or 500ms.", false,

@@ -62,6 +62,9 @@ var caseTable = &table[caseDecl]{
 		{"when", "A condition whose fields are attributes of the principal; left out, the case always holds.", false,
 			rawOf(func(c *caseDecl) *raw { return &c.when }, "a condition", "condition")},
 		{"rows", "all, none, or the condition that a row must meet.", true, caseRowsShape()},
+		{"set", "Argument of the rule → what new rows get there, whatever the caller sends: a value, or principal.NAME for an attribute.", false,
+			namedOf(func(c *caseDecl) *[]argDecl { return &c.set }, aCode, func(a *argDecl) *word { return &a.name },
+				text(func(a *argDecl) *word { return &a.field }, aScalar))},
 	},
 }
 

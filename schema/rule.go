@@ -122,6 +122,16 @@ func (l *loader) bindRules() {
 					n.anywhere(c.Rows)
 				}
 			}
+			for _, s := range d.set {
+				if !slices.Contains(u.rule.Args, s.name.text) {
+					u.file.tell(s.name.at, problem.OneOf(s.name.text, u.rule.Args), "the rule %s has no argument %s", problem.Quote(u.rule.Name), problem.Quote(s.name.text))
+				}
+				a := Assign{Arg: s.name.text, Text: s.field.text}
+				if name, ok := strings.CutPrefix(a.Text, "principal."); ok {
+					a.Attribute, a.Text = name, ""
+				}
+				c.Assigns = append(c.Assigns, a)
+			}
 			u.rule.Cases = append(u.rule.Cases, c)
 		}
 	}
@@ -234,6 +244,15 @@ func (l *loader) bindRuleUse(u *resUnit, d *rowsDecl) {
 	}
 	u.res.Rows = rows
 	for i, c := range rule.Cases {
+		for k, a := range c.Assigns {
+			x := rows.Args[a.Arg]
+			if x == nil || a.Attribute != "" {
+				continue
+			}
+			if !plausible(x, a.Text) {
+				found.file.tell(found.thing.decl.cases[i].set[k].field.at, "", "%s is no value of the field %s of type %s", problem.Quote(a.Text), problem.Quote(x.Code), x.Type)
+			}
+		}
 		if c.Rows != nil {
 			n := &names{l: l, file: found.file, raw: found.thing.decl.cases[i].cond, rule: rule, connection: u.res.Connection}
 			l.guardedBy(u, n.guard(u.res, c.Rows))

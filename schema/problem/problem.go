@@ -34,6 +34,15 @@ const (
 	Timeout            Code = "TIMEOUT"
 	Overloaded         Code = "OVERLOADED"
 	ConfigInvalid      Code = "CONFIG_INVALID"
+	ConfirmRequired    Code = "CONFIRM_REQUIRED" // of an answer that is no error
+	ConfirmInvalid     Code = "CONFIRM_INVALID"
+	ConfirmExpired     Code = "CONFIRM_EXPIRED"
+	ConfirmMismatch    Code = "CONFIRM_MISMATCH"
+	Conflict           Code = "CONFLICT"
+	ApprovalRequired   Code = "APPROVAL_REQUIRED"
+	ApprovalDenied     Code = "APPROVAL_DENIED"
+	OutcomeUnknown     Code = "OUTCOME_UNKNOWN"
+	AuditUnavailable   Code = "AUDIT_UNAVAILABLE"
 )
 
 // A Stage is how far a request got before the problem was seen. Problems are told in the order of their
@@ -53,6 +62,7 @@ const (
 	Masks
 	Semantics
 	Policy
+	Confirm
 	Database
 )
 
@@ -63,6 +73,7 @@ type Problem struct {
 	At      string // JSON Pointer in a request; file:line:column in a catalog
 	Message string // what is wrong, one sentence of fact
 	Hint    string // what to send instead
+	Reason  string // one word that tells problems of one code apart; "" is none
 	// RetryAfter is in seconds; 0 where trying again does not help.
 	RetryAfter int
 	// Err is the cause for the log. It never reaches a caller.

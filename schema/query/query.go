@@ -201,6 +201,8 @@ type Limits struct {
 	WalkDepth   int64
 	WalkRows    int64
 	Queries     int // nested requests in one call
+	IDs         int // rows of one update or delete
+	Batch       int // records of one create
 }
 
 // Defaults are the limits of security.md 1.5.
@@ -212,6 +214,6 @@ func Defaults() Limits {
 		Pattern: 200, Wildcards: 8, Repeat: 100,
 		Joins: 8, LooseJoins: 2, GroupBy: 16, OrderBy: 8,
 		DefaultRows: 30, MaxRows: 1000, Offset: 100_000,
-		WalkDepth: 32, WalkRows: 10_000, Queries: 32,
+		WalkDepth: 32, WalkRows: 10_000, Queries: 32, IDs: 500, Batch: 500,
 	}
 }
