@@ -9,6 +9,8 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"resq/engine/plan"
@@ -31,6 +33,17 @@ type Driver interface {
 	Decode(dbType string, f *schema.Field) func(any) any
 	// Classify names an error of the database. Nothing of its text may reach a caller.
 	Classify(err error) problem.Code
+
+	// Writer opens connections for writing, on which no statement outlives the timeout.
+	Writer(c *schema.Connection, timeout time.Duration) (driver.Connector, error)
+	// Admin opens the database for making tables.
+	Admin(c *schema.Connection) (*sql.DB, error)
+	// Operations is how the database keeps the rows of operations.
+	Operations() sqlgen.Operations
+	// Refusal says why the database did not take a write.
+	Refusal(err error) sqlgen.Refusal
+	// Effects asks what the database does by itself when rows of a resource change.
+	Effects(ctx context.Context, db *sql.DB, r *schema.Resource) (sqlgen.Effects, error)
 }
 
 // Options settle an Engine. The zero value of each means its default.
@@ -40,8 +53,11 @@ type Options struct {
 	MaxBytes int              // of an answer's rows; 24 KiB
 	Timeout  time.Duration    // of one read; 5 s
 	Now      func() time.Time // time.Now
-	Secret   []byte           // seals cursors; random, so that they end with the process
-	Log      *slog.Logger     // nothing
+	Secret   []byte           // seals cursors, confirm tokens and before-images; random, so that they end with the process
+	Previous [][]byte         // earlier secrets, whose tokens and before-images are still good
+	Writes   WriteLimits
+	Audit    Auditor      // of writes; nothing
+	Log      *slog.Logger // nothing
 }
 
 // An Engine answers requests on one catalog. It is safe for concurrent use.
@@ -50,7 +66,10 @@ type Engine struct {
 	opts Options
 	dbs  map[*schema.Connection]*database
 	seal *sealer
-	run  calls
+	sign *signer
+	// rules names all that the catalog says about which rows are whose.
+	rules string
+	run   calls
 }
 
 // A database is one connection's pool.
@@ -60,6 +79,13 @@ type database struct {
 	timeout time.Duration
 	shared  *shared
 	queue   *queue
+
+	// Of a connection that writes: its own pool, which nothing that only reads can fill.
+	write   *sqlx.DB
+	writes  *queue
+	ops     sqlgen.Operations
+	set     atomic.Bool // the table of operations is there
+	effects sync.Map    // *schema.Resource → sqlgen.Effects
 }
 
 // poolSize is the most connections of a pool when the catalog does not say.
@@ -96,8 +122,12 @@ func New(cat *schema.Catalog, opts Options) (*Engine, error) {
 	if err := plan.Check(cat); err != nil {
 		return nil, err
 	}
-	e := &Engine{cat: cat, opts: opts, dbs: map[*schema.Connection]*database{}}
+	opts.Writes = opts.Writes.filled()
+	e := &Engine{cat: cat, opts: opts, dbs: map[*schema.Connection]*database{}, rules: rulesHash(cat)}
 	var err error
+	if e.sign, err = newSigner(append([][]byte{opts.Secret}, opts.Previous...)); err != nil {
+		return nil, err
+	}
 	if e.seal, err = newSealer(opts.Secret); err != nil {
 		return nil, err
 	}
@@ -130,10 +160,35 @@ func (e *Engine) open(c *schema.Connection) error {
 		db.SetMaxOpenConns(n)
 		db.SetMaxIdleConns(n)
 		db.SetConnMaxIdleTime(5 * time.Minute)
-		e.dbs[c] = &database{db, d, timeout, &shared{uses: 1}, newQueue(n, timeout)}
+		x := &database{DB: db, driver: d, timeout: timeout, shared: &shared{uses: 1}, queue: newQueue(n, timeout)}
+		if c.Write {
+			if err := x.openWrite(c, n, e.opts.Writes.Timeout); err != nil {
+				return errors.Join(err, db.Close())
+			}
+		}
+		e.dbs[c] = x
 		return nil
 	}
 	return fmt.Errorf("connection %s: there is no driver %q", c.Name, c.Driver)
+}
+
+// openWrite makes the pool of writes: a few connections beside those of reads, and one alone where the database
+// takes one writer at a time.
+func (db *database) openWrite(c *schema.Connection, pool int, timeout time.Duration) error {
+	in, err := db.driver.Writer(c, timeout)
+	if err != nil {
+		return err
+	}
+	n := max(1, pool/2)
+	if db.driver.Name() == "sqlite" {
+		n = 1
+	}
+	db.write = sqlx.NewDb(sql.OpenDB(in), db.driver.Name())
+	db.write.SetMaxOpenConns(n)
+	db.write.SetMaxIdleConns(n)
+	db.write.SetConnMaxIdleTime(5 * time.Minute)
+	db.writes, db.ops = newQueue(n, timeout), db.driver.Operations()
+	return nil
 }
 
 // Close waits for the calls that run and closes every pool that no other engine uses.
@@ -143,6 +198,9 @@ func (e *Engine) Close() error {
 	for _, db := range e.dbs {
 		if db.shared.drop() {
 			errs = append(errs, db.Close())
+			if db.write != nil {
+				errs = append(errs, db.write.Close())
+			}
 		}
 	}
 	return errors.Join(errs...)

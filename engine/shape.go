@@ -18,6 +18,8 @@ type Answer struct {
 	Meta []byte // the second, of the formats csv and markdown: what columns and objects say in their object
 	Rows int
 	Cut  bool // the byte budget ended the page
+	// Preview is of a change that was only proposed; nil otherwise.
+	Preview *Preview
 }
 
 // hardBytes is the largest answer, whatever the budget: a page always holds one row at least.
@@ -58,14 +60,27 @@ type shaper struct {
 }
 
 func (e *Engine) shaper(rows *sql.Rows, d Driver, who *policy.Principal, p *plan.Plan, r *query.Request) (*shaper, error) {
+	root := p.Root()
+	cols, err := columnsOf(rows, d, root.Out)
+	if err != nil {
+		return nil, err
+	}
+	s := &shaper{cols: cols, e: e, who: who, p: p, r: r, shown: len(root.Out) - root.Hidden, vals: make([]any, len(root.Out)), dest: make([]any, len(root.Out)), notices: p.Notices()}
+	for i := range root.Out {
+		s.dest[i] = &s.vals[i]
+	}
+	s.head()
+	return s, nil
+}
+
+// columnsOf says how each output of a statement is encoded.
+func columnsOf(rows *sql.Rows, d Driver, out []*plan.Output) ([]column, error) {
 	types, err := rows.ColumnTypes()
 	if err != nil {
 		return nil, err
 	}
-	root := p.Root()
-	s := &shaper{e: e, who: who, p: p, r: r, shown: len(root.Out) - root.Hidden, vals: make([]any, len(root.Out)), dest: make([]any, len(root.Out)), notices: p.Notices()}
-	for i, o := range root.Out {
-		s.dest[i] = &s.vals[i]
+	cols := make([]column, len(out))
+	for i, o := range out {
 		c := column{name: o.Name, t: o.Expr.Type(), field: o.Field, mask: o.Mask, dataType: o.DataType, computed: o.Field == nil}
 		if x, ok := o.Expr.(*plan.Column); ok {
 			c.path = x.Pseudo == "path"
@@ -76,10 +91,9 @@ func (e *Engine) shaper(rows *sql.Rows, d Driver, who *policy.Principal, p *plan
 			c.decode = d.Decode(c.dbType, o.Field)
 		}
 		c.quoted = appendString(nil, o.Name)
-		s.cols = append(s.cols, c)
+		cols[i] = c
 	}
-	s.head()
-	return s, nil
+	return cols, nil
 }
 
 // head writes what stands before the rows.

@@ -51,7 +51,7 @@ type bench struct {
 }
 
 // newBench loads the catalog files and opens an engine on the databases of dsn, by connection name.
-func newBench(t testing.TB, on testdb.Engine, files fstest.MapFS, dsn map[string]string) *bench {
+func newBench(t testing.TB, on testdb.Engine, files fstest.MapFS, dsn map[string]string, change ...func(o *engine.Options)) *bench {
 	t.Helper()
 	b := &bench{recorder: &testdb.Recorder{}, on: on, dsn: dsn}
 	files["connections.yaml"] = &fstest.MapFile{Data: connections(on.Name, dsn)}
@@ -59,13 +59,17 @@ func newBench(t testing.TB, on testdb.Engine, files fstest.MapFS, dsn map[string
 	if b.catalog, err = schema.LoadFS(files, schema.LoadOptions{}); err != nil {
 		t.Fatalf("catalog:\n%v", err)
 	}
-	b.engine, err = engine.New(b.catalog, engine.Options{
+	opts := engine.Options{
 		Drivers: []engine.Driver{recorded{sqlite.New(), b.recorder}, recorded{mysql.New(), b.recorder}, recorded{postgres.New(), b.recorder}},
 		Now:     func() time.Time { return now },
 		Secret:  []byte("a secret of the tests, 32 bytes."),
 		Timeout: 30 * time.Second, // for a loaded machine; what is tested here is not the time-out
 		Log:     slog.New(slog.DiscardHandler),
-	})
+	}
+	for _, f := range change {
+		f(&opts)
+	}
+	b.engine, err = engine.New(b.catalog, opts)
 	if err != nil {
 		t.Fatalf("engine on %s: %v", on.Name, err)
 	}
@@ -78,7 +82,7 @@ func connections(driver string, dsn map[string]string) []byte {
 	var s strings.Builder
 	s.WriteString("version: 1\nconnections:\n")
 	for name, d := range dsn {
-		fmt.Fprintf(&s, "  %s: {driver: %s, dsn: %q}\n", name, driver, d)
+		fmt.Fprintf(&s, "  %s: {driver: %s, dsn: %q, mode: write}\n", name, driver, d)
 	}
 	return []byte(s.String())
 }
@@ -123,18 +127,23 @@ func readFile(t testing.TB, path string) string {
 // principals reads who may ask in the case files.
 func principals(t testing.TB) map[string]*policy.Principal {
 	t.Helper()
-	var file map[string]struct {
+	return peopleOf(t, filepath.Join(shopDir, "principals.yaml"))
+}
+
+func peopleOf(t testing.TB, file string) map[string]*policy.Principal {
+	t.Helper()
+	var all map[string]struct {
 		Roles      []string
 		Attributes map[string]string
 		Funcs      map[string]any
 	}
-	if err := yaml.Unmarshal([]byte(readFile(t, filepath.Join(shopDir, "principals.yaml"))), &file); err != nil {
+	if err := yaml.Unmarshal([]byte(readFile(t, file)), &all); err != nil {
 		t.Fatal(err)
 	}
-	all := map[string]*policy.Principal{}
-	for name, p := range file {
+	people := map[string]*policy.Principal{}
+	for name, p := range all {
 		who := &policy.Principal{
-			Name: name, Key: name + "-key", Roles: p.Roles, Scopes: []string{"read"},
+			Name: name, Key: name + "-key", Roles: p.Roles, Scopes: []string{"read", "write", "delete"},
 			Attributes: map[string]policy.Value{}, Funcs: map[string]policy.Value{},
 		}
 		for k, v := range p.Attributes {
@@ -154,7 +163,7 @@ func principals(t testing.TB) map[string]*policy.Principal {
 				t.Fatalf("principals.yaml: %s: %s is neither a text nor a list", name, k)
 			}
 		}
-		all[name] = who
+		people[name] = who
 	}
-	return all
+	return people
 }

@@ -1,6 +1,8 @@
 package plan
 
 import (
+	"slices"
+
 	"resq/engine/policy"
 	"resq/schema"
 	"resq/schema/problem"
@@ -100,6 +102,9 @@ func lacks(e Expr) bool {
 // live is the condition of the rows that are not deleted.
 func live(in *Source, d *schema.SoftDelete) Expr {
 	c := &Column{Source: in, Field: d.Field, T: fieldType(d.Field)}
+	if !slices.Contains(in.used, d.Field) {
+		in.used = append(in.used, d.Field)
+	}
 	null := &Null{X: c}
 	if d.Deleted == "" {
 		return null

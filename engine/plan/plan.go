@@ -120,7 +120,11 @@ type Source struct {
 	deleted bool // a condition names the soft-delete column, so deleted rows are not hidden
 	depth   int  // of rules inside rules
 	outer   bool // an outer join may leave it empty
+	merged  *Merge
 }
+
+// Merged are new values laid over the rows before a rule looks at them; nil is none.
+func (s *Source) Merged() *Merge { return s.merged }
 
 // Used are the fields that the request touches, wherever it touches them.
 func (s *Source) Used() []*schema.Field { return s.used }

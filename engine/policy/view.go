@@ -210,3 +210,30 @@ func compare(a, b string) (int, bool) {
 	}
 	return 0, true
 }
+
+// Assigns are the values that the row rule of r gives to the rows this principal creates. A value without
+// texts is an attribute that the principal lacks.
+func (v *View) Assigns(r *schema.Resource) map[*schema.Field]Value {
+	if r.Rows == nil || r.Rows.Rule == nil {
+		return nil
+	}
+	for i := range r.Rows.Rule.Cases {
+		c := &r.Rows.Rule.Cases[i]
+		if c.When != nil && !v.who.holds(c.When) {
+			continue
+		}
+		out := map[*schema.Field]Value{}
+		for _, s := range c.Assigns {
+			f := r.Rows.Args[s.Arg]
+			if s.Attribute == "" {
+				out[f] = One(s.Text)
+			} else if a := v.who.Attributes[s.Attribute]; !a.List {
+				out[f] = a
+			} else {
+				out[f] = Value{}
+			}
+		}
+		return out
+	}
+	return nil
+}

@@ -58,6 +58,14 @@ type Dialect interface {
 	Link(w *Writer, parent, child func(w *Writer), alike bool)
 	// Append puts a key behind a path.
 	Append(w *Writer, path, key func(w *Writer))
+
+	// Assign writes a value that a column is to hold; f is nil where the catalog does not know the column.
+	Assign(w *Writer, f *schema.Field, a *plan.Arg)
+	// Lock writes what keeps the rows of a SELECT from being changed by others until the transaction ends.
+	Lock(w *Writer)
+	// Returning writes what makes an INSERT give back a column. It says false, and writes nothing, where the
+	// driver tells the new key by itself.
+	Returning(w *Writer, column string) bool
 }
 
 // ConcatCap is the longest text a string aggregate gives, in characters.
@@ -125,6 +133,18 @@ func (ANSI) Order(w *Writer, o plan.Order, key func(w *Writer), notNull bool) {
 	case o.Nulls == "last" && !o.Desc:
 		w.SQL(" NULLS LAST")
 	}
+}
+
+// Assign writes the value as any other.
+func (ANSI) Assign(w *Writer, _ *schema.Field, a *plan.Arg) { w.Arg(a) }
+
+// Lock locks the rows that are read.
+func (ANSI) Lock(w *Writer) { w.SQL(" FOR UPDATE") }
+
+// Returning gives the column back.
+func (ANSI) Returning(w *Writer, column string) bool {
+	w.SQL(" RETURNING ").Ident(column)
+	return true
 }
 
 // Limit writes LIMIT and OFFSET.

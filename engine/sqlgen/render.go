@@ -54,7 +54,6 @@ func (w *Writer) Sub(q *plan.Query) *Writer {
 	return w.SQL(")")
 }
 
-// named writes a query in brackets whose columns are called c0, c1, ….
 // Named writes a query in brackets whose columns are called c0, c1, ….
 func (w *Writer) Named(q *plan.Query) *Writer { return w.named(q) }
 

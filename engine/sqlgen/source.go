@@ -32,7 +32,11 @@ func (w *Writer) guarded(s *plan.Source) {
 	}
 	w.SQL("(SELECT ").columns(s, g.Inner.ID)
 	w.SQL(" FROM ")
-	w.table(s.Resource)
+	if m := g.Inner.Merged(); m != nil {
+		w.merged(s, g.Inner, m)
+	} else {
+		w.table(s.Resource)
+	}
 	w.SQL(" AS ").Alias('s', g.Inner.ID).SQL(" WHERE ").Expr(g.Where)
 	if w.fence {
 		w.d.Fence(w)

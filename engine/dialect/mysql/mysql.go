@@ -2,6 +2,7 @@
 package mysql
 
 import (
+	"encoding/json"
 	"strings"
 
 	"resq/engine/plan"
@@ -307,3 +308,28 @@ func (Dialect) Append(w *sqlgen.Writer, path, key func(w *sqlgen.Writer)) {
 	w.SQL(", ")
 	binary(w, key).SQL(", CHAR(31 USING utf8mb4))")
 }
+
+// Assign writes a list as the text of a SET, and well-known text as a geometry.
+func (d Dialect) Assign(w *sqlgen.Writer, f *schema.Field, a *plan.Arg) {
+	v := a.Value
+	if b, ok := v.(bool); ok {
+		v = int64(0)
+		if b {
+			v = int64(1)
+		}
+	}
+	text, isText := v.(string)
+	var members []string
+	if f != nil && f.Array && isText && a.T.Kind == schema.JSON && json.Unmarshal([]byte(text), &members) == nil {
+		v = strings.Join(members, ",")
+	}
+	w.Bind(a, v, false)
+	if f != nil && geometries[f.Native] && isText {
+		w.SQL("ST_GeomFromText(?)")
+		return
+	}
+	w.SQL("?")
+}
+
+// Returning writes nothing: MySQL has no such clause, and its driver tells the key that AUTO_INCREMENT gave.
+func (Dialect) Returning(*sqlgen.Writer, string) bool { return false }

@@ -84,6 +84,7 @@ func (Dialect) Inspect(c *schema.Connection) (*sql.DB, error) {
 type connector struct {
 	driver.Connector
 	timeout time.Duration
+	write   bool
 }
 
 // Connect opens one connection and settles its session.
@@ -94,7 +95,7 @@ func (c *connector) Connect(ctx context.Context) (driver.Conn, error) {
 	}
 	in := raw.(inner)
 	n := &conn{inner: in, from: c.Connector, stmts: prepared.New(in, lasting)}
-	if err := n.session(ctx, c.timeout); err != nil {
+	if err := n.session(ctx, c.timeout, c.write); err != nil {
 		return nil, errors.Join(err, in.Close())
 	}
 	return n, nil
@@ -104,7 +105,7 @@ func (c *connector) Connect(ctx context.Context) (driver.Conn, error) {
 // everybody's connections with it, where such a statement runs again after its tables were closed.
 func lasting(text string) bool { return !strings.Contains(text, "WITH ") }
 
-func (c *conn) session(ctx context.Context, timeout time.Duration) error {
+func (c *conn) session(ctx context.Context, timeout time.Duration, write bool) error {
 	rows, err := c.inner.QueryContext(ctx, "SELECT CONNECTION_ID(), VERSION()", nil)
 	if err != nil {
 		return err
@@ -123,10 +124,13 @@ func (c *conn) session(ctx context.Context, timeout time.Duration) error {
 	}
 	// Calculated texts compare as they are. Functions of JSON give this collation too, and one kind of binary
 	// collation does not meet another.
-	for _, s := range []string{
+	access := []string{"SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY"}
+	if write {
+		access = writing(timeout)
+	}
+	for _, s := range append([]string{
 		"SET SESSION sql_mode = 'STRICT_TRANS_TABLES,NO_BACKSLASH_ESCAPES,ERROR_FOR_DIVISION_BY_ZERO,NO_ENGINE_SUBSTITUTION', time_zone = '+00:00', group_concat_max_len = 65536, collation_connection = utf8mb4_bin, " + limit,
-		"SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY",
-	} {
+	}, access...) {
 		if _, err := c.inner.ExecContext(ctx, s, nil); err != nil {
 			return err
 		}

@@ -131,3 +131,38 @@ func quote(out []byte, s string) ([]byte, bool) {
 	q, err := json.Marshal(s)
 	return append(out, q...), err == nil
 }
+
+// arrayText writes a JSON array as PostgreSQL's text of an array.
+func arrayText(text string) string {
+	dec := json.NewDecoder(strings.NewReader(text))
+	dec.UseNumber()
+	var list any
+	if dec.Decode(&list) != nil {
+		return text
+	}
+	var b strings.Builder
+	writeArray(&b, list)
+	return b.String()
+}
+
+func writeArray(b *strings.Builder, v any) {
+	switch x := v.(type) {
+	case []any:
+		b.WriteByte('{')
+		for i, e := range x {
+			if i > 0 {
+				b.WriteByte(',')
+			}
+			writeArray(b, e)
+		}
+		b.WriteByte('}')
+	case nil:
+		b.WriteString("NULL")
+	case bool:
+		b.WriteString(map[bool]string{true: "t", false: "f"}[x])
+	case json.Number:
+		b.WriteString(x.String())
+	case string:
+		b.WriteString(`"` + strings.NewReplacer("\\", "\\\\", "\"", "\\\"").Replace(x) + `"`)
+	}
+}

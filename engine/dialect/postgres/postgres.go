@@ -314,3 +314,15 @@ func (Dialect) Append(w *sqlgen.Writer, path, key func(w *sqlgen.Writer)) {
 	key(w)
 	w.SQL(" AS text) || CHR(31)")
 }
+
+// Assign leaves the type of a value to its column, which PostgreSQL then knows. A list becomes an array.
+func (Dialect) Assign(w *sqlgen.Writer, f *schema.Field, a *plan.Arg) {
+	v := a.Value
+	if text, ok := v.(string); ok && f != nil && f.Array && a.T.Kind == schema.JSON {
+		v = arrayText(text)
+	}
+	if n, ok := v.(uint64); ok {
+		v = strconv.FormatUint(n, 10)
+	}
+	w.SQL("$").Int(int64(w.Bind(a, v, false)))
+}

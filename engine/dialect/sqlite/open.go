@@ -41,10 +41,13 @@ func (Dialect) Connector(c *schema.Connection, timeout time.Duration) (driver.Co
 	if err != nil {
 		return nil, err
 	}
-	return &guarded{in}, nil
+	return &guarded{in, authorize}, nil
 }
 
-type guarded struct{ driver.Connector }
+type guarded struct {
+	driver.Connector
+	authorize func(a sqlite.AuthorizerActionCode, arg1, arg2, db, trigger string) sqlite.AuthorizerReturnCode
+}
 
 // Connect opens one connection and puts the authorizer in front of it.
 func (g *guarded) Connect(ctx context.Context) (driver.Conn, error) {
@@ -56,7 +59,7 @@ func (g *guarded) Connect(ctx context.Context) (driver.Conn, error) {
 	if !ok {
 		return nil, errors.Join(errors.New("the sqlite driver has no authorizer"), c.Close())
 	}
-	if err := r.RegisterAuthorizer(authorize); err != nil {
+	if err := r.RegisterAuthorizer(g.authorize); err != nil {
 		return nil, errors.Join(err, c.Close())
 	}
 	in, ok := c.(inner)

@@ -1,0 +1,219 @@
+package engine
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"time"
+
+	"resq/engine/policy"
+	"resq/schema"
+	"resq/schema/problem"
+	"resq/schema/query"
+)
+
+// find looks for an operation on every connection that writes.
+func (e *Engine) find(ctx context.Context, id string) (*operation, *database, error) {
+	for _, c := range e.cat.Connections {
+		db := e.dbs[c]
+		if db.write == nil || db.ready(ctx) != nil {
+			continue
+		}
+		ctx, cancel := context.WithTimeout(ctx, db.timeout)
+		defer cancel()
+		o, err := ledger{db}.load(ctx, db.write, id, false)
+		if err != nil {
+			return nil, nil, problem.List{db.fault(ctx, err)}
+		}
+		if o != nil {
+			return o, db, nil
+		}
+	}
+	return nil, nil, nil
+}
+
+// admin says whether a principal may act on the operations of others.
+func (e *Engine) admin(who *policy.Principal) bool { return slices.Contains(who.Scopes, "admin") }
+
+// operation answers res-operation: what became of an operation, to the one whose it is.
+func (e *Engine) operation(ctx context.Context, who *policy.Principal, call Call) (*Answer, error) {
+	id, _, err := query.Handle(call.Args, false, e.opts.Limits)
+	if err != nil {
+		return nil, err
+	}
+	o, _, err := e.find(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	b := appendString([]byte(`{"op_id":`), id)
+	if o == nil || o.Principal != who.Name {
+		return &Answer{Text: append(b, `,"state":"unknown"}`...)}, nil
+	}
+	b = appendString(append(b, `,"state":`...), o.outcome())
+	b = appendString(append(b, `,"tool":`...), o.Tool)
+	b = appendString(append(b, `,"resource":`...), o.Resource)
+	b = appendString(append(b, `,"short_code":`...), shortCode(id))
+	b = appendTime(append(b, `,"created_at":`...), o.Created)
+	switch {
+	case o.State == applied:
+		b = appendTime(append(b, `,"applied_at":`...), o.Applied.Int64)
+		b = strconv.AppendInt(append(b, `,"affected":`...), o.Affected.Int64, 10)
+		if o.Result.Valid {
+			b = append(append(b, `,"result":`...), o.Result.String...)
+		}
+	case o.State == declined:
+		b = appendString(append(b, `,"reason":`...), cut(o.Reason.String, 200))
+	default:
+		b = appendTime(append(b, `,"expires_at":`...), o.Expires)
+	}
+	return &Answer{Text: append(b, '}'), Rows: 1}, nil
+}
+
+func appendTime(b []byte, unix int64) []byte {
+	return appendString(b, time.Unix(unix, 0).UTC().Format(time.RFC3339))
+}
+
+// An Operation is a write or a proposal of one, as an admin sees it.
+type Operation struct {
+	ID, ShortCode, Connection      string
+	State                          string // previewed, approved, declined, applied or expired
+	Principal, Key, Tool, Resource string
+	Mode                           string
+	Created, Expires, Applied      time.Time // Applied is zero before that
+	Affected                       int
+	SettledBy, Reason              string
+	Told                           string // the preview or result, as its owner was told it
+	Undoable                       bool
+}
+
+func (e *Engine) told(c *schema.Connection, o *operation) Operation {
+	x := Operation{ID: o.ID, ShortCode: shortCode(o.ID), Connection: c.Name, State: o.outcome(), Principal: o.Principal, Key: o.Key, Tool: o.Tool, Resource: o.Resource,
+		Mode: o.Mode, Created: time.Unix(o.Created, 0).UTC(), Expires: time.Unix(o.Expires, 0).UTC(), Affected: int(o.Affected.Int64),
+		SettledBy: o.ApprovedBy.String, Reason: o.Reason.String, Told: o.Result.String, Undoable: len(o.Undo) > 0}
+	if o.Applied.Valid {
+		x.Applied = time.Unix(o.Applied.Int64, 0).UTC()
+	}
+	return x
+}
+
+// Operations lists the newest operations of every connection that writes; state "" is any.
+func (e *Engine) Operations(ctx context.Context, state string, limit int) ([]Operation, error) {
+	var out []Operation
+	for _, c := range e.cat.Connections {
+		db := e.dbs[c]
+		if db.write == nil {
+			continue
+		}
+		if err := db.ready(ctx); err != nil {
+			return nil, err
+		}
+		list, err := ledger{db}.list(ctx, state, limit)
+		if err != nil {
+			return nil, problem.List{db.fault(ctx, err)}
+		}
+		for i := range list {
+			out = append(out, e.told(c, &list[i]))
+		}
+	}
+	slices.SortStableFunc(out, func(a, b Operation) int { return b.Created.Compare(a.Created) })
+	return out[:min(len(out), limit)], nil
+}
+
+// Operation finds one operation; false when there is none.
+func (e *Engine) Operation(ctx context.Context, id string) (Operation, bool, error) {
+	o, db, err := e.find(ctx, id)
+	if err != nil || o == nil {
+		return Operation{}, false, err
+	}
+	for c, x := range e.dbs {
+		if x == db {
+			return e.told(c, o), true, nil
+		}
+	}
+	return Operation{}, false, nil
+}
+
+// Settle approves or declines a preview in the name of a person, who must not be the one that asked for it.
+func (e *Engine) Settle(ctx context.Context, id string, approve bool, by, reason string) error {
+	o, db, err := e.find(ctx, id)
+	if err != nil {
+		return err
+	}
+	switch {
+	case o == nil:
+		return problem.List{{Code: problem.NotFound, Message: "there is no operation " + problem.Quote(id)}}
+	case approve && o.Principal == by:
+		return problem.List{{Code: problem.ApprovalRequired, Message: "nobody approves what they asked for themselves", Hint: "another login approves it"}}
+	}
+	state := declined
+	if approve {
+		state = approved
+	}
+	ctx, cancel := context.WithTimeout(ctx, db.timeout)
+	defer cancel()
+	done, err := ledger{db}.settle(ctx, id, state, by, reason)
+	if err != nil {
+		return problem.List{db.fault(ctx, err)}
+	}
+	if !done {
+		return problem.List{{Code: problem.Conflict, Message: "the operation does not wait for a decision: it is " + o.outcome()}}
+	}
+	return nil
+}
+
+// Migrate makes the table of operations on every connection that writes. It changes nothing where it is.
+func (e *Engine) Migrate(ctx context.Context) error {
+	for _, c := range e.cat.Connections {
+		db := e.dbs[c]
+		if db.write == nil || c.Control {
+			continue
+		}
+		if err := migrate(ctx, db, c); err != nil {
+			return fmt.Errorf("connection %s: %w", c.Name, err)
+		}
+	}
+	return nil
+}
+
+func migrate(ctx context.Context, db *database, c *schema.Connection) (err error) {
+	var admin *sql.DB
+	if admin, err = db.driver.Admin(c); err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, admin.Close()) }()
+	for _, text := range db.ops.Table {
+		if _, err := admin.ExecContext(ctx, string(text)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Migrations are the statements that Migrate runs on a connection, for those who run them by hand.
+func (e *Engine) Migrations() map[string][]string {
+	out := map[string][]string{}
+	for _, c := range e.cat.Connections {
+		if db := e.dbs[c]; db.write != nil {
+			for _, text := range db.ops.Table {
+				out[c.Name] = append(out[c.Name], string(text))
+			}
+		}
+	}
+	return out
+}
+
+// Forget drops the before-images that are too old to be used. Whoever serves calls it from time to time.
+func (e *Engine) Forget(ctx context.Context) error {
+	var errs []error
+	for _, c := range e.cat.Connections {
+		if db := e.dbs[c]; db.write != nil && db.ready(ctx) == nil {
+			ctx, cancel := context.WithTimeout(ctx, db.timeout)
+			errs = append(errs, ledger{db}.forget(ctx, e.opts.Writes))
+			cancel()
+		}
+	}
+	return errors.Join(errs...)
+}

@@ -1,0 +1,134 @@
+package plan
+
+import (
+	"encoding/json"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"resq/schema"
+	"resq/schema/problem"
+	"resq/schema/query"
+)
+
+// now is the text that stands for the moment of the write, in time fields (A-130).
+const now = "CURRENT_TIMESTAMP"
+
+// assigned reads the value that a caller gives a field. Everything that a lenient database would cut, round
+// or replace is refused here.
+func (b *binder) assigned(f *schema.Field, a query.Assignment) (Assignment, bool) {
+	out := Assignment{Field: f, Column: f.Column}
+	refuse := func(what, hint string) (Assignment, bool) {
+		b.add(problem.InvalidArgument, problem.Semantics, a.At, what, hint)
+		return out, false
+	}
+	if a.Value.Null() {
+		if f.NotNull || f.Required {
+			return refuse("the field "+problem.Quote(f.Code)+" cannot be null", like(f.Type, f))
+		}
+		out.Value = &Arg{T: f.Type, Zone: f.Zone}
+		return out, true
+	}
+	if f.Array {
+		return b.array(f, a)
+	}
+	if f.Type.Kind == schema.JSON {
+		out.Value = &Arg{Value: a.Value.JSON(), T: f.Type}
+		return out, true
+	}
+	text, ok := a.Value.Scalar()
+	if !ok {
+		return refuse("the field "+problem.Quote(f.Code)+" takes "+article(f.Type)+", not "+a.Value.Kind(), like(f.Type, f))
+	}
+	if text == now && f.Type.Kind.Temporal() {
+		out.Now = true
+		return out, true
+	}
+	if f.Type.Kind == schema.Integer && a.Value.Number() {
+		if whole, frac, ok := strings.Cut(text, "."); ok && strings.Trim(frac, "0") == "" {
+			text = whole
+		}
+	}
+	if f.Type.Kind == schema.Decimal && strings.Contains(text, ".") {
+		// Zeros behind the last digit that counts change nothing.
+		whole, frac, _ := strings.Cut(text, ".")
+		for len(frac) > max(f.Type.Scale, 1) && strings.HasSuffix(frac, "0") {
+			frac = frac[:len(frac)-1]
+		}
+		text = whole + "." + frac
+	}
+	if f.Type.Kind == schema.DateTime {
+		if f.Zone {
+			text = b.universal(text)
+		} else {
+			text = b.local(text)
+		}
+	}
+	if why := misfit(text, f); why != "" {
+		return refuse(why, like(f.Type, f))
+	}
+	v, ok := parseValue(text, f.Type, f)
+	if !ok {
+		return refuse(problem.Quote(text)+" is no value for a field of type "+f.Type.String(), like(f.Type, f))
+	}
+	out.Value = v
+	return out, true
+}
+
+func article(t schema.Type) string {
+	switch t.Kind {
+	case schema.Integer, schema.Enum:
+		return "an " + t.Kind.String()
+	}
+	return "a " + t.Kind.String()
+}
+
+// misfit says why a text does not fit a field's size, or "".
+func misfit(text string, f *schema.Field) string {
+	switch f.Type.Kind {
+	case schema.String, schema.Text:
+		if n := utf8.RuneCountInString(text); f.MaxLength > 0 && n > f.MaxLength {
+			return "a text of " + strconv.Itoa(n) + " characters; the field " + problem.Quote(f.Code) + " takes " + strconv.Itoa(f.MaxLength)
+		}
+	case schema.Binary:
+		if raw, ok := strings.CutPrefix(text, "base64:"); ok && f.MaxLength > 0 && len(strings.TrimRight(raw, "="))*3/4 > f.MaxLength {
+			return "more bytes than the " + strconv.Itoa(f.MaxLength) + " of the field " + problem.Quote(f.Code)
+		}
+	case schema.Integer:
+		if f.Unsigned && strings.HasPrefix(text, "-") {
+			return "the field " + problem.Quote(f.Code) + " takes no number below 0"
+		}
+	case schema.Decimal:
+		if f.Type.Precision == 0 || !decimalText.MatchString(text) {
+			return ""
+		}
+		whole, frac, _ := strings.Cut(strings.TrimPrefix(text, "-"), ".")
+		if len(strings.TrimRight(frac, "0")) > f.Type.Scale {
+			return problem.Quote(text) + " has more digits behind the point than the " + strconv.Itoa(f.Type.Scale) + " of the field " + problem.Quote(f.Code)
+		}
+		if len(strings.TrimLeft(whole, "0")) > f.Type.Precision-f.Type.Scale {
+			return problem.Quote(text) + " is beyond the field " + problem.Quote(f.Code) + " of type " + f.Type.String()
+		}
+	}
+	return ""
+}
+
+// array reads a list of scalars; the value is its JSON.
+func (b *binder) array(f *schema.Field, a query.Assignment) (Assignment, bool) {
+	out := Assignment{Field: f, Column: f.Column}
+	text := a.Value.JSON()
+	var list []any
+	if json.Unmarshal([]byte(text), &list) != nil {
+		b.add(problem.InvalidArgument, problem.Semantics, a.At, "the field "+problem.Quote(f.Code)+" takes an array, not "+a.Value.Kind(), `["one","two"]`)
+		return out, false
+	}
+	for _, x := range list {
+		s, isText := x.(string)
+		if _, nested := x.(map[string]any); nested || isText && len(f.Values) > 0 && !containsText(f.Values, s) || isText && strings.IndexByte(s, 0) >= 0 {
+			b.add(problem.InvalidArgument, problem.Semantics, a.At, "an element of "+problem.Quote(f.Code)+" does not fit it", like(f.Type, f))
+			return out, false
+		}
+	}
+	out.Value = &Arg{Value: text, T: schema.Type{Kind: schema.JSON}}
+	return out, true
+}

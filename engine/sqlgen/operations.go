@@ -1,0 +1,33 @@
+package sqlgen
+
+// Operations is how a database keeps the rows of operations (security.md 3.2): the statements that make their
+// table, and the words for its clock. Every text is a constant of this program.
+type Operations struct {
+	Table []Text
+	Now   Text // the database's clock, in UTC
+	After Text // that clock, a bound number of seconds later
+	Epoch Text // a column as seconds since 1970; its name goes in place of {}
+}
+
+// A Refusal is why a database did not take a write.
+type Refusal uint8
+
+// The reasons.
+const (
+	Other      Refusal = iota
+	Duplicate          // a value that must be there once is there already
+	Referenced         // a row that others refer to, or a reference to none
+	Missing            // a value that must be there is not
+	Unfit              // a value too long, too large or of another form
+	Checked            // a check of the database's own, or a trigger's refusal
+	Busy               // a deadlock or a wait for a lock; trying again helps
+	ReadOnly           // the server takes no writes at present
+	Gone               // the connection broke
+)
+
+// Effects are what a database does by itself when rows of a table change.
+type Effects struct {
+	Triggers bool
+	// Cascades are tables whose rows are deleted or changed when rows here are deleted.
+	Cascades []string
+}
