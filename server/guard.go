@@ -83,6 +83,10 @@ func (g *guard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		if g.direct(w, r, m, c) { // Note [the direct way]
 			return
 		}
+		if inexact(m.id) {
+			g.refuse(w, m.refuseID())
+			return
+		}
 		r.Body = io.NopCloser(bytes.NewReader(m.rest))
 		r.ContentLength = int64(len(m.rest))
 		if m.method == methodListen { // the library ends no such stream by itself

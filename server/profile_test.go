@@ -325,7 +325,7 @@ func TestProfileByURL(t *testing.T) {
 		Path: `{"resource":"A"}`, Path + "/compat?format=csv": `{"format":"csv","resource":"A"}`, Path + "/p/openai?format=objects": `{"format":"objects","resource":"A"}`,
 	} {
 		for _, tool := range []string{"res-query", "res_query"} {
-			for _, e := range []exchange{{body: call(tool, `{"resource":"A"}`)}, modern("tools/call", tool, `{"resource":"A"}`), {body: strings.Replace(call(tool, `{"resource":"A"}`), `"id":1`, `"id":1.5`, 1)}} {
+			for _, e := range []exchange{{body: call(tool, `{"resource":"A"}`)}, modern("tools/call", tool, `{"resource":"A"}`), viaLibrary(modern("tools/call", tool, `{"resource":"A"}`))} {
 				a := at(path, e)
 				if _, got := f.last(); a.status != 200 || got != want {
 					t.Errorf("%s %s: %d, the engine got %s, want %s", path, tool, a.status, got, want)

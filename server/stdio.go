@@ -253,6 +253,10 @@ func (l *stdio) answer(ctx context.Context, m *message) (response any) {
 			return out
 		}
 	}
+	if inexact(m.id) {
+		no := m.refuseID()
+		return rpcError(m.id, no.rpc, no.message, no.code)
+	}
 	return l.s.mcp.HandleMessage(withCaller(ctx, c), m.rest)
 }
 
