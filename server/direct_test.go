@@ -101,7 +101,10 @@ func TestDirectEqualsLibraryOnRows(t *testing.T) {
 }
 
 // viaLibrary makes a request take the way of the library, which does not mind an odd id.
-func viaLibrary(e exchange) exchange { e.body = strings.Replace(e.body, `"id":1,`, `"id":true,`, 1); return e }
+func viaLibrary(e exchange) exchange {
+	e.body = strings.Replace(e.body, `"id":1,`, `"id":true,`, 1)
+	return e
+}
 
 // An id is the client's own: it goes back to the last digit, whatever it is, and its call tells progress and can
 // be cancelled. Where the library would send another one back, the request is refused under its own.

@@ -40,16 +40,17 @@ func (s *Server) lend() *lease {
 	}
 }
 
-// Swap puts another backend in the place of the current one. Calls that begin afterwards go to b; those that
-// run finish on the old backend, and Swap returns when the last of them has, so that the caller can close it.
-// Clients that asked to be told are told that tools and resources may have changed.
-func (s *Server) Swap(b Backend) {
+// Swap puts another backend in the place of the current one and does not wait. Calls that begin afterwards go
+// to b; those that run finish on the old backend, and when the last of them has, the channel is closed: from
+// then on the server never calls the old one again, so its owner can close it. Clients that asked to be told are
+// told that tools and resources may have changed.
+func (s *Server) Swap(b Backend) (idle <-chan struct{}) {
 	old := s.backend.Swap(newLease(b))
 	s.health.forget()
 	s.mcp.SendNotificationToAllClients(mcp.MethodNotificationToolsListChanged, nil)
 	s.mcp.SendNotificationToAllClients(mcp.MethodNotificationResourcesListChanged, nil)
 	old.release()
-	<-old.idle
+	return old.idle
 }
 
 // Degrade says that the server works, but not as it should, such as on an old catalog because the new one is

@@ -72,8 +72,7 @@ func servingOn(t *testing.T, from *source, watch bool, quiet time.Duration) *ser
 		t.Fatal(err)
 	}
 	opts := server.Options{Local: s.opened.local, Log: log}
-	s.latest.Store(s.opened.engine)
-	if s.server, err = server.New(s.latest, opts); err != nil {
+	if s.server, err = server.New(s.opened.engine, opts); err != nil {
 		t.Fatal(err)
 	}
 	l, err := s.server.Listen("127.0.0.1:0")

@@ -86,8 +86,7 @@ func serve(cmd *cobra.Command, from *source, how serving) error {
 	if o.local == nil && (stdio || opts.Authenticate == nil) {
 		return errNoLocal
 	}
-	reload.latest.Store(o.engine)
-	s, err := server.New(reload.latest, opts)
+	s, err := server.New(o.engine, opts)
 	if err != nil {
 		return err
 	}
