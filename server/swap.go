@@ -53,15 +53,16 @@ func (s *Server) Swap(b Backend) (idle <-chan struct{}) {
 	return old.idle
 }
 
-// Degrade says that the server works, but not as it should, such as on an old catalog because the new one is
-// bad. /readyz gives the reason and stays well: the answers are right, and a restart would not help. An empty
-// reason ends it. The reason is shown to whoever can reach /readyz, so it must name nothing secret.
+// Degrade says that a reload failed, so that the server works on an old catalog because the new one is bad.
+// /readyz gives the reason and stays well: the answers are right, and a restart would not help. /metrics counts
+// it. An empty reason ends it. The reason is shown to whoever can reach /readyz, so it must name nothing secret.
 func (s *Server) Degrade(reason string) {
 	if reason == "" {
 		s.degraded.Store(nil)
 		return
 	}
 	s.degraded.Store(&reason)
+	s.metrics.failed.Inc()
 }
 
 // degradation is what /readyz says while the server is degraded, or nil.

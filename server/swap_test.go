@@ -15,7 +15,7 @@ import (
 	"resq/engine/policy"
 )
 
-// named answers with its own name, and holds calls on "hold" until it is let go.
+// named answers with its own name, if it has one, and holds calls on "hold" until it is let go.
 type named struct {
 	*fake
 	name   string
@@ -30,6 +30,9 @@ func (n *named) Query(ctx context.Context, who *policy.Principal, raw []byte) (*
 	}
 	if n.closed.Load() {
 		return nil, fmt.Errorf("%s was used after it was closed", n.name)
+	}
+	if n.name == "" {
+		return n.fake.Query(ctx, who, raw)
 	}
 	return &engine.Answer{Text: []byte(n.name)}, nil
 }
