@@ -63,10 +63,12 @@ func (e *Engine) shaper(rows *sql.Rows, d Driver, who *policy.Principal, p *plan
 		return nil, err
 	}
 	root := p.Root()
-	s := &shaper{e: e, who: who, p: p, r: r, shown: len(root.Out) - root.Hidden, vals: make([]any, len(root.Out)), dest: make([]any, len(root.Out)), notices: p.Notices()}
+	n := len(root.Out)
+	s := &shaper{e: e, who: who, p: p, r: r, shown: n - root.Hidden, cols: make([]column, n), vals: make([]any, n), dest: make([]any, n), notices: p.Notices()}
 	for i, o := range root.Out {
 		s.dest[i] = &s.vals[i]
-		c := column{name: o.Name, t: o.Expr.Type(), field: o.Field, mask: o.Mask, dataType: o.DataType, computed: o.Field == nil}
+		c := &s.cols[i]
+		*c = column{name: o.Name, t: o.Expr.Type(), field: o.Field, mask: o.Mask, dataType: o.DataType, computed: o.Field == nil}
 		if x, ok := o.Expr.(*plan.Column); ok {
 			c.path = x.Pseudo == "path"
 			c.computed = false
@@ -75,9 +77,9 @@ func (e *Engine) shaper(rows *sql.Rows, d Driver, who *policy.Principal, p *plan
 			c.dbType = types[i].DatabaseTypeName()
 			c.decode = d.Decode(c.dbType, o.Field)
 		}
-		c.quoted = appendString(nil, o.Name)
-		s.cols = append(s.cols, c)
+		c.quoted = appendString(make([]byte, 0, len(o.Name)+2), o.Name)
 	}
+	s.body = make([]byte, 0, 1024)
 	s.head()
 	return s, nil
 }

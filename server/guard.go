@@ -166,7 +166,9 @@ func (g *guard) read(w http.ResponseWriter, r *http.Request) (*message, *refusal
 	// The deadline is for the body alone: left in place it would cut a long answer or a stream.
 	conn := http.NewResponseController(w)
 	_ = conn.SetReadDeadline(time.Now().Add(g.bodyTime)) // a writer without deadlines, as in tests, has none to set
-	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
+	var in bytes.Buffer
+	in.Grow(int(min(max(r.ContentLength, 0), maxBody)) + bytes.MinRead) // so that an ordinary body is read in one piece
+	_, err := in.ReadFrom(http.MaxBytesReader(w, r.Body, maxBody))
 	var large *http.MaxBytesError
 	switch {
 	case errors.As(err, &large):
@@ -178,7 +180,7 @@ func (g *guard) read(w http.ResponseWriter, r *http.Request) (*message, *refusal
 		return nil, &refusal{status: http.StatusBadRequest, code: problem.InvalidArgument, rpc: mcp.PARSE_ERROR, message: "the request ended early"}
 	}
 	_ = conn.SetReadDeadline(time.Time{})
-	m, err := parseMessage(body)
+	m, err := parseMessage(in.Bytes())
 	if err != nil {
 		rpc := mcp.INVALID_REQUEST
 		if errors.Is(err, errNotJSON) {
@@ -215,10 +217,10 @@ func (g *guard) check(r *http.Request, m *message, c caller) *refusal {
 	if modern && r.Header.Get(mcp.HeaderName) != m.tool {
 		return nil // the library says which header contradicts the body
 	}
-	if g.s.mcp.GetTool(m.tool) != nil { // it has every spelling of every tool
-		if fixtures.refuse != nil {
-			return fixtures.refuse(m)
-		}
+	if fixtures.refuse != nil && g.s.mcp.GetTool(m.tool) != nil {
+		return fixtures.refuse(m)
+	}
+	if _, ok := g.s.tools.find(m.tool); ok {
 		return nil
 	}
 	no := m.refuse(problem.UnknownTool, c.view.unknownTool(m.tool, c.who))
