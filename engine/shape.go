@@ -18,6 +18,9 @@ type Answer struct {
 	Meta []byte // the second, of the formats csv and markdown: what columns and objects say in their object
 	Rows int
 	Cut  bool // the byte budget ended the page
+
+	// Data gives the answer once more as JSON, where Text is none: of res-schema. Nil where it is.
+	Data func() []byte
 }
 
 // hardBytes is the largest answer, whatever the budget: a page always holds one row at least.

@@ -33,7 +33,9 @@ func TestStructured(t *testing.T) {
 		{"res-query", `{"resource":"Category","fields":[{"code":"id"}],"limit":2,"format":"objects"}`, "="},
 		{"res-query", `{"resource":"Category","fields":[{"code":"id"}],"limit":2,"format":"csv"}`, `{"text":"id\n1\n2\n","meta":`},
 		{"res-query", `{"resource":"Category","fields":[{"code":"id"}],"limit":2,"format":"markdown"}`, `{"text":"`},
-		{"res-schema", `{"keywords":"订单"}`, `{"text":"Order `},
+		{"res-schema", `{"keywords":"订单","detail":"full"}`, `{"resources":[{"code":"Order","name":"订单","connection":"`},
+		{"res-schema", `{}`, `{"resources":[{"code":"`},
+		{"res-schema", `{"keywords":"nosuchthing"}`, `{"resources":[],`},
 		{"res-query", `{"resource":"Nothing","fields":[]}`, "error"},
 		{"res-query", `[]`, "error"},
 	} {
