@@ -190,6 +190,12 @@ func (s *Server) listed(version string, c caller) (listed, bool) {
 	return l, true
 }
 
+// What a session without a stream is told of a change, before the answer of its next call.
+const (
+	toolsChanged     = `{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}` + "\n"
+	resourcesChanged = `{"jsonrpc":"2.0","method":"notifications/resources/list_changed"}` + "\n"
+)
+
 // direct answers over HTTP, where a call can be cancelled by a notification of its session.
 func (g *guard) direct(w http.ResponseWriter, r *http.Request, m *message, c caller) bool {
 	if !plain(m, r.Header) {
@@ -210,6 +216,11 @@ func (g *guard) direct(w http.ResponseWriter, r *http.Request, m *message, c cal
 	stop()                // nothing is told after the answer
 	if ctx.Err() != nil { // nobody waits for it
 		return true
+	}
+	if session := r.Header.Get(mcpgo.HeaderKeySessionID); session != "" && m.method == methodCall &&
+		g.sessions.news(session, g.s.changes.Load()) && takesEvents(r.Header) {
+		stream.send([]byte(toolsChanged))
+		stream.send([]byte(resourcesChanged))
 	}
 	if stream.open {
 		stream.send(out)

@@ -67,6 +67,7 @@ type Server struct {
 	mcp      *mcpgo.MCPServer
 	log      *slog.Logger
 	metrics  *metrics
+	changes  atomic.Int64 // how often the backend was replaced
 	health   health
 	parts    parts
 	exports  exports

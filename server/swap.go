@@ -43,10 +43,11 @@ func (s *Server) lend() *lease {
 // Swap puts another backend in the place of the current one and does not wait. Calls that begin afterwards go
 // to b; those that run finish on the old backend, and when the last of them has, the channel is closed: from
 // then on the server never calls the old one again, so its owner can close it. Clients that asked to be told are
-// told that tools and resources may have changed.
+// told that tools and resources may have changed; a session without a stream is told with its next call.
 func (s *Server) Swap(b Backend) (idle <-chan struct{}) {
 	old := s.backend.Swap(newLease(b))
 	s.health.forget()
+	s.changes.Add(1)
 	s.mcp.SendNotificationToAllClients(mcp.MethodNotificationToolsListChanged, nil)
 	s.mcp.SendNotificationToAllClients(mcp.MethodNotificationResourcesListChanged, nil)
 	old.release()

@@ -197,6 +197,50 @@ func TestSwapIsTold(t *testing.T) {
 	expectChanged(t, "stdio", p.next)
 }
 
+// A session that holds no stream open is told with its next call, once, if it reads streams; who holds one open, has
+// no session, or is of the newer era is not told twice or unasked.
+func TestSwapIsToldWithTheNextCall(t *testing.T) {
+	s := newServer(t, newFake(), Options{})
+	url := serveHTTP(t, s)
+	session := func() exchange {
+		id := exchange{body: initBody}.do(t, url).header.Get("Mcp-Session-Id")
+		e := exchange{body: call("res-query", `{}`)}.with("Mcp-Session-Id", id)
+		if a := e.do(t, url); a.header.Get("Content-Type") != "application/json" {
+			t.Fatalf("news to a new session: %s", a.body)
+		}
+		return e
+	}
+	told := func(about string, e exchange, want bool) {
+		t.Helper()
+		a := e.do(t, url)
+		first, second := strings.Index(a.body, "notifications/tools/list_changed"), strings.Index(a.body, "notifications/resources/list_changed")
+		answered := strings.Index(a.body, `"result"`)
+		if want != (first >= 0) || want != (second >= 0) || want != (a.header.Get("Content-Type") == "text/event-stream") || answered < max(first, second) {
+			t.Errorf("%s: %v %s", about, a.header, a.body)
+		}
+	}
+	quiet, plain, listening := session(), session(), session()
+	open := listening
+	open.method, open.body = http.MethodGet, ""
+	lines := open.stream(t, url)
+	time.Sleep(50 * time.Millisecond) // for the stream to be registered
+	s.Swap(newFake())
+	s.Swap(newFake())
+	list := quiet
+	list.body = `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`
+	told("a list, which is new anyway", list, false)
+	told("a session without a stream", quiet, true)
+	told("the same once more", quiet, false)
+	told("a session that reads no streams", plain.with("Accept", "application/json"), false)
+	told("a session with a stream", listening, false)
+	expectChanged(t, "its stream", func() string { return within(lines, 5*time.Second) })
+	told("no session", exchange{body: call("res-query", `{}`)}, false)
+	told("the newer era", modern("tools/call", "res-query", `{}`), false)
+	told("a session that begins later", session(), false)
+	s.Swap(newFake())
+	told("the next change", quiet, true)
+}
+
 // Over stdio a client of the newer era is told what it asked for and nothing else, and can end it.
 func TestStdioListen(t *testing.T) {
 	s := newServer(t, newFake(), Options{})
