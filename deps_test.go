@@ -64,6 +64,7 @@ var libraries = []struct {
 	{"github.com/jackc/pgx/v5", []string{"engine/dialect/postgres", "testdb"}, []string{"schema/introspect"}},
 	{"modernc.org/sqlite", []string{"engine/dialect/sqlite", "testdb"}, []string{"schema/introspect"}},
 	{"github.com/mark3labs/mcp-go", []string{"server"}, nil},
+	{"github.com/prometheus/client_golang", []string{"server"}, nil},
 	{"github.com/spf13/cobra", []string{"cmd/resq"}, nil},
 	{"github.com/fsnotify/fsnotify", []string{"cmd/resq"}, nil},
 }

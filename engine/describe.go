@@ -28,7 +28,7 @@ func (e *Engine) Describe(_ context.Context, who *policy.Principal, raw []byte) 
 		}
 		d.list(d.v.Resources(), detail)
 		if d.n == 0 {
-			d.line("There are no resources for this caller.")
+			d.notice("", "There are no resources for this caller.")
 		}
 	} else {
 		if detail == "" {
@@ -36,7 +36,7 @@ func (e *Engine) Describe(_ context.Context, who *policy.Principal, raw []byte) 
 		}
 		d.search(keywords, detail)
 	}
-	return &Answer{Text: d.b, Rows: d.n, Cut: d.cut}, nil
+	return &Answer{Text: d.b, Rows: d.n, Cut: d.cut, Data: d.json}, nil
 }
 
 type describer struct {
@@ -45,17 +45,23 @@ type describer struct {
 	max int
 	n   int
 	cut bool
+
+	// What the JSON form is made of.
+	detail  string
+	listed  []*schema.Resource
+	nearest []string
+	notices []string
 }
 
 func (d *describer) search(keywords, detail string) {
 	hits := d.v.Catalog().SearchView(keywords, d.v.Visible, d.v.Readable)
 	if len(hits) == 0 {
-		d.line("notice: no resource matches these keywords.")
-		near := d.v.Catalog().Nearest(keywords, d.v.Visible, 5)
-		if len(near) > 0 {
-			d.line("Nearest: " + strings.Join(near, ", "))
+		d.notice("notice: ", "no resource matches these keywords.")
+		d.nearest = d.v.Catalog().Nearest(keywords, d.v.Visible, 5)
+		if len(d.nearest) > 0 {
+			d.line("Nearest: " + strings.Join(d.nearest, ", "))
 		} else {
-			d.line("Without keywords all resources are listed.")
+			d.notice("", "Without keywords all resources are listed.")
 		}
 		return
 	}
@@ -67,12 +73,13 @@ func (d *describer) search(keywords, detail string) {
 	}
 	d.list(rs, detail)
 	if len(hits) > searchHits {
-		d.line("notice: " + strconv.Itoa(len(hits)-searchHits) + " more resources match less well; narrow the keywords.")
+		d.notice("notice: ", strconv.Itoa(len(hits)-searchHits)+" more resources match less well; narrow the keywords.")
 	}
 }
 
 // list describes resources until the budget is spent; the first is always whole.
 func (d *describer) list(rs []*schema.Resource, detail string) {
+	d.detail = detail
 	for i, r := range rs {
 		n := len(d.b)
 		if detail == "names" {
@@ -83,15 +90,22 @@ func (d *describer) list(rs []*schema.Resource, detail string) {
 		if i > 0 && len(d.b) > d.max {
 			d.b = d.b[:n]
 			d.cut = true
-			d.line("notice: " + strconv.Itoa(len(rs)-i) + " more resources; search with keywords.")
+			d.notice("notice: ", strconv.Itoa(len(rs)-i)+" more resources; search with keywords.")
 			return
 		}
 		d.n++
+		d.listed = append(d.listed, r)
 	}
 }
 
 func (d *describer) line(s string) {
 	d.b = append(append(d.b, s...), '\n')
+}
+
+// notice writes a line that is about the answer itself.
+func (d *describer) notice(head, s string) {
+	d.line(head + s)
+	d.notices = append(d.notices, s)
 }
 
 func (d *describer) names(r *schema.Resource) {
@@ -125,15 +139,17 @@ func (d *describer) resource(r *schema.Resource, full bool) {
 		d.line("  " + flat(r.Description))
 	}
 	for _, f := range d.v.Fields(r) {
-		d.field(r, f, full)
+		d.field(r, f)
 	}
 	d.relations(r)
 	if full {
-		d.example(r)
+		if s := d.example(r); s != "" {
+			d.line("example: " + s)
+		}
 	}
 }
 
-func (d *describer) field(r *schema.Resource, f *schema.Field, full bool) {
+func (d *describer) field(r *schema.Resource, f *schema.Field) {
 	s := "- " + f.Code + " " + f.Type.String()
 	if f.MaxLength > 0 {
 		s += "(" + strconv.Itoa(f.MaxLength) + ")"
@@ -177,14 +193,22 @@ func (d *describer) field(r *schema.Resource, f *schema.Field, full bool) {
 	if f.Name != "" && f.Name != f.Code {
 		s += " — " + flat(f.Name)
 	}
-	if f.Description != "" && flat(f.Description) != flat(f.Name) {
-		t := []rune(flat(f.Description))
-		if !full && len(t) > 120 {
-			t = append(t[:119], '…')
-		}
-		s += ": " + string(t)
+	if t := d.told(f); t != "" {
+		s += ": " + t
 	}
 	d.line(s)
+}
+
+// told is a field's description where it says more than its name: whole in full detail, else its beginning.
+func (d *describer) told(f *schema.Field) string {
+	t := flat(f.Description)
+	if t == flat(f.Name) {
+		return ""
+	}
+	if r := []rune(t); d.detail != "full" && len(r) > 120 {
+		t = string(append(r[:119], '…'))
+	}
+	return t
 }
 
 // relations writes the ways to other resources, each as the keys of an entry of relations.
@@ -272,8 +296,8 @@ func (d *describer) readable(x *schema.Relation) bool {
 	return true
 }
 
-// example writes a request that works, with a join where there is one.
-func (d *describer) example(r *schema.Resource) {
+// example is a request that works, with a join where there is one; "" when no field can be asked for.
+func (d *describer) example(r *schema.Resource) string {
 	var code string
 	for _, f := range d.v.Fields(r) {
 		if f.Mask == "" && (code == "" || r.IsKey(f)) {
@@ -281,7 +305,7 @@ func (d *describer) example(r *schema.Resource) {
 		}
 	}
 	if code == "" {
-		return
+		return ""
 	}
 	s := `{"resource":` + quoted(r.Code) + `,"fields":[{"code":` + quoted(code) + `}`
 	tail := ""
@@ -301,7 +325,7 @@ func (d *describer) example(r *schema.Resource) {
 			`,"relationResource":` + quoted(r.Code) + `,"relationField":` + quoted(x.On[0].From.Code) + `}]`
 		break
 	}
-	d.line("example: " + s + "]" + tail + `,"limit":5}`)
+	return s + "]" + tail + `,"limit":5}`
 }
 
 func quoted(s string) string { return string(appendString(nil, s)) }

@@ -11,6 +11,7 @@ import (
 	"resq/engine/dialect/sqlite"
 	"resq/engine/policy"
 	"resq/schema"
+	"resq/testdb"
 )
 
 // A relation that has the code of its own resource is told under a code that a request can use, and the example request
@@ -54,5 +55,93 @@ func TestDescribeSelfReference(t *testing.T) {
 				t.Errorf("%v\n%s", err, example)
 			}
 		})
+	}
+}
+
+// The JSON form says what the text says, to the same principal: the same resources, fields and ways, and nothing
+// that is hidden (A-140).
+func TestDescribeJSON(t *testing.T) {
+	shop := newShop(t, testdb.Engine{Name: testdb.SQLite})
+	type described struct {
+		Resources []struct {
+			Code, Name, Connection, Table, Description string
+			Fields                                     []struct {
+				Code, Type, References, Description string
+				Key, Masked                         bool
+				Texts                               []struct{ Code, Label string }
+			}
+			Relations []struct {
+				Code, Resource string
+				On             []struct{ Field, Of string }
+			}
+			Example json.RawMessage
+		}
+		Nearest, Notice []string
+	}
+	resources := 0
+	for name, who := range principals(t) {
+		for _, args := range []string{`{}`, `{"detail":"fields"}`, `{"detail":"full"}`, `{"keywords":"order|user","detail":"full"}`, `{"keywords":"order|user","detail":"names"}`, `{"keywords":"nosuchthing"}`} {
+			a, err := shop.engine.Describe(context.Background(), who, []byte(args))
+			if err != nil {
+				t.Fatal(err)
+			}
+			raw := a.Data()
+			var d described
+			if err := json.Unmarshal(raw, &d); err != nil || strings.ContainsRune(string(raw), '\n') {
+				t.Fatalf("%v: %s", err, raw)
+			}
+			text := string(a.Text)
+			if len(d.Resources) != a.Rows {
+				t.Errorf("%s %s: %d resources, and %d in the text", name, args, len(d.Resources), a.Rows)
+			}
+			fields, ways := 0, 0
+			says := func(what string) {
+				if !strings.Contains(text, what) {
+					t.Errorf("%s %s: the text does not say %q", name, args, what)
+				}
+			}
+			for _, r := range d.Resources {
+				resources++
+				says(r.Code)
+				says(r.Connection)
+				says(r.Description)
+				for _, f := range r.Fields {
+					fields++
+					says("- " + f.Code + " " + f.Type)
+					says(f.References)
+					says(f.Description)
+					for _, l := range f.Texts {
+						says(l.Code + "=" + l.Label)
+					}
+				}
+				for _, w := range r.Relations {
+					ways++
+					for _, p := range w.On {
+						says(w.Code + "." + p.Field + " = " + r.Code + "." + p.Of)
+					}
+				}
+				if len(r.Example) > 0 {
+					says("example: " + string(r.Example))
+				}
+			}
+			if n := strings.Count("\n"+text, "\n- "); n != fields {
+				t.Errorf("%s %s: %d fields, and %d in the text", name, args, fields, n)
+			}
+			if n := strings.Count("\n"+text, "\n→ "); n != ways {
+				t.Errorf("%s %s: %d ways, and %d in the text", name, args, ways, n)
+			}
+			if n := strings.Count("\n"+text, "\nexample: "); n != strings.Count(string(raw), `"example":`) {
+				t.Errorf("%s %s: %d examples in the text: %s", name, args, n, raw)
+			}
+			for _, n := range d.Notice {
+				says(n)
+			}
+			if strings.Contains(text, "Nearest: ") != (d.Nearest != nil) || strings.Contains(text, "notice:") && d.Notice == nil {
+				t.Errorf("%s %s: %s\n%s", name, args, text, raw)
+			}
+		}
+	}
+	if resources < 20 {
+		t.Errorf("only %d resources were compared", resources)
 	}
 }

@@ -45,16 +45,15 @@ func (q *queue) enter(ctx context.Context, key string) (leave func(), err error)
 		return nil, overloaded()
 	}
 	defer q.waiting.Add(-1)
-	t := time.NewTimer(q.wait)
-	defer t.Stop()
+	end := time.Now().Add(q.wait)
 	mine := q.share(key)
 	if mine != nil {
-		if err := take(ctx, mine.slots, t.C); err != nil {
+		if err := take(ctx, mine.slots, end); err != nil {
 			q.done(key, mine)
 			return nil, err
 		}
 	}
-	if err := take(ctx, q.slots, t.C); err != nil {
+	if err := take(ctx, q.slots, end); err != nil {
 		if mine != nil {
 			<-mine.slots
 			q.done(key, mine)
@@ -93,16 +92,19 @@ func (q *queue) done(key string, s *share) {
 	}
 }
 
-func take(ctx context.Context, slots chan struct{}, late <-chan time.Time) error {
+// take waits for a slot until end.
+func take(ctx context.Context, slots chan struct{}, end time.Time) error {
 	select {
 	case slots <- struct{}{}:
 		return nil
 	default:
 	}
+	late := time.NewTimer(time.Until(end))
+	defer late.Stop()
 	select {
 	case slots <- struct{}{}:
 		return nil
-	case <-late:
+	case <-late.C:
 		return overloaded()
 	case <-ctx.Done():
 		return problem.List{{Code: problem.Timeout, Stage: problem.Database, Message: "the call ended before the database was free"}}

@@ -4,15 +4,10 @@ import (
 	"errors"
 	"reflect"
 	"sync"
-	"time"
 
 	"resq/schema"
 	"resq/schema/problem"
 )
-
-// grace is how long a retired engine still takes calls: whoever picked it before it was replaced may not
-// have called it yet.
-const grace = time.Second
 
 // A shared counts the engines that use a pool; the last one closes it.
 type shared struct {
@@ -38,7 +33,7 @@ type calls struct {
 	mu     sync.Mutex
 	n      int
 	closed bool
-	done   chan struct{} // closed when the last call has ended after retiring
+	done   chan struct{} // closed when the last call has ended after closing
 }
 
 func (c *calls) enter() error {
@@ -73,7 +68,7 @@ func (c *calls) finish() {
 }
 
 // Renew gives an engine on another catalog with the same options. Connections that did not change keep
-// their pools. The old engine goes on answering; Retire ends it.
+// their pools. The old engine goes on answering until Close.
 func (e *Engine) Renew(cat *schema.Catalog) (*Engine, error) {
 	if err := Check(cat); err != nil {
 		return nil, err
@@ -102,15 +97,4 @@ func (e *Engine) alike(c *schema.Connection) *database {
 		}
 	}
 	return nil
-}
-
-// Retire ends an engine that Renew has replaced: when its calls are done, the pools that no newer engine
-// uses are closed. It does not wait.
-func (e *Engine) Retire() {
-	go func() {
-		time.Sleep(grace)
-		if err := e.Close(); err != nil {
-			e.opts.Log.Error("closing the pools of a replaced catalog", "error", err)
-		}
-	}()
 }

@@ -20,6 +20,9 @@ type Answer struct {
 	Cut  bool // the byte budget ended the page
 	// Preview is of a change that was only proposed; nil otherwise.
 	Preview *Preview
+
+	// Data gives the answer once more as JSON, where Text is none: of res-schema. Nil where it is.
+	Data func() []byte
 }
 
 // hardBytes is the largest answer, whatever the budget: a page always holds one row at least.
@@ -69,6 +72,7 @@ func (e *Engine) shaper(rows *sql.Rows, d Driver, who *policy.Principal, p *plan
 	for i := range root.Out {
 		s.dest[i] = &s.vals[i]
 	}
+	s.body = make([]byte, 0, 1024)
 	s.head()
 	return s, nil
 }
@@ -90,7 +94,7 @@ func columnsOf(rows *sql.Rows, d Driver, out []*plan.Output) ([]column, error) {
 			c.dbType = types[i].DatabaseTypeName()
 			c.decode = d.Decode(c.dbType, o.Field)
 		}
-		c.quoted = appendString(nil, o.Name)
+		c.quoted = appendString(make([]byte, 0, len(o.Name)+2), o.Name)
 		cols[i] = c
 	}
 	return cols, nil

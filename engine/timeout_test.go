@@ -286,7 +286,7 @@ func answers(t *testing.T, e *engine.Engine) {
 // idle sees that no connection is still in use.
 func idle(t *testing.T, e *engine.Engine) {
 	t.Helper()
-	var last map[string]sql.DBStats
+	var last map[string]engine.PoolStats
 	for range 50 {
 		busy := false
 		last = e.Stats()

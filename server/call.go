@@ -7,7 +7,6 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
-	"log/slog"
 	"runtime/debug"
 	"time"
 
@@ -49,6 +48,8 @@ func (s *Server) call(ctx context.Context, c caller, tool string) (*Reply, bool)
 	}
 	start := time.Now()
 	r := &Reply{RequestID: newRequestID()}
+	s.metrics.running.Inc()
+	defer s.metrics.running.Dec()
 	answer, err := s.run(ctx, c, d)
 	if err != nil {
 		r.fail(problem.From(err))
@@ -131,30 +132,6 @@ func unwrapped(args []byte) []byte {
 // internal hides a cause from the caller and keeps it for the log.
 func internal(cause error) error {
 	return &problem.Problem{Code: problem.DataIntegrity, Stage: problem.Database, Message: "internal error", Err: cause}
-}
-
-// record leaves one log line for a call. What was asked for stays out of it: arguments and answers are data.
-func (s *Server) record(ctx context.Context, who *policy.Principal, d *definition, r *Reply, err error, took time.Duration) {
-	level, attrs := slog.LevelInfo, []slog.Attr{
-		slog.String("tool", d.Name), slog.String("request_id", r.RequestID),
-		slog.Int64("ms", took.Milliseconds()), slog.Int("rows", r.Rows),
-	}
-	if who != nil {
-		attrs = append(attrs, slog.String("principal", who.Name))
-		if who.Key != "" {
-			attrs = append(attrs, slog.String("key", who.Key))
-		}
-	}
-	if err != nil {
-		attrs = append(attrs, slog.String("code", string(r.Code)))
-		for _, p := range problem.From(err) {
-			if p.Err != nil {
-				level = slog.LevelError
-				attrs = append(attrs, slog.String("cause", p.Err.Error()))
-			}
-		}
-	}
-	s.log.LogAttrs(ctx, level, "call", attrs...)
 }
 
 // maxAlso is how many problems are told beside the first.

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"net/http"
@@ -10,6 +11,8 @@ import (
 
 	"github.com/mark3labs/mcp-go/mcp"
 	mcpgo "github.com/mark3labs/mcp-go/server"
+
+	"resq/schema/problem"
 )
 
 // Note [the direct way]
@@ -62,16 +65,31 @@ func (m *message) modern() bool {
 	return mcp.IsModernProtocol(m.version) && mcp.IsValidProtocolVersion(m.version) && len(m.caps) > 0 && m.caps[0] == '{' && json.Unmarshal(m.caps, &caps) == nil
 }
 
-// ordinaryID says whether an id is a string or a whole number that every client reads exactly.
+// ordinaryID says whether an id is one of the protocol's: a string or a number. It goes back as it came, so it
+// may be larger than any program reads exactly.
 func ordinaryID(id []byte) bool {
-	if len(id) == 0 {
+	return len(id) > 0 && (id[0] == '"' || id[0] == '-' || id[0] >= '0' && id[0] <= '9')
+}
+
+// inexact says whether the library, which keeps an id as a float64, would send another one back. A client would
+// wait for its own for ever.
+func inexact(id []byte) bool {
+	if !ordinaryID(id) || id[0] == '"' {
 		return false
 	}
-	if id[0] == '"' {
+	var n float64
+	if json.Unmarshal(id, &n) != nil {
 		return true
 	}
-	n, err := strconv.ParseInt(string(id), 10, 64)
-	return err == nil && n > -1<<53 && n < 1<<53
+	back, _ := json.Marshal(n) // a float64 that was read always encodes
+	return !bytes.Equal(back, id)
+}
+
+// refuseID is the answer to a message whose id would not come back.
+func (m *message) refuseID() *refusal {
+	no := m.refuse(problem.InvalidArgument, "a request of "+problem.Quote(m.method)+" needs an id that is a string or an integer within 2^53")
+	no.rpc = mcp.INVALID_REQUEST
+	return no
 }
 
 // direct answers a plain message, or says that the library has to. The tool is one that exists.
@@ -172,6 +190,12 @@ func (s *Server) listed(version string, c caller) (listed, bool) {
 	return l, true
 }
 
+// What a session without a stream is told of a change, before the answer of its next call.
+const (
+	toolsChanged     = `{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}` + "\n"
+	resourcesChanged = `{"jsonrpc":"2.0","method":"notifications/resources/list_changed"}` + "\n"
+)
+
 // direct answers over HTTP, where a call can be cancelled by a notification of its session.
 func (g *guard) direct(w http.ResponseWriter, r *http.Request, m *message, c caller) bool {
 	if !plain(m, r.Header) {
@@ -192,6 +216,11 @@ func (g *guard) direct(w http.ResponseWriter, r *http.Request, m *message, c cal
 	stop()                // nothing is told after the answer
 	if ctx.Err() != nil { // nobody waits for it
 		return true
+	}
+	if session := r.Header.Get(mcpgo.HeaderKeySessionID); session != "" && m.method == methodCall &&
+		g.sessions.news(session, g.s.changes.Load()) && takesEvents(r.Header) {
+		stream.send([]byte(toolsChanged))
+		stream.send([]byte(resourcesChanged))
 	}
 	if stream.open {
 		stream.send(out)

@@ -11,6 +11,7 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 	"unicode/utf8"
 
 	"resq/engine"
@@ -99,6 +100,57 @@ func TestDirectEqualsLibraryOnRows(t *testing.T) {
 	}
 }
 
+// viaLibrary makes a request take the way of the library, which does not mind an odd id.
+func viaLibrary(e exchange) exchange {
+	e.body = strings.Replace(e.body, `"id":1,`, `"id":true,`, 1)
+	return e
+}
+
+// An id is the client's own: it goes back to the last digit, whatever it is, and its call tells progress and can
+// be cancelled. Where the library would send another one back, the request is refused under its own.
+func TestOddIDs(t *testing.T) {
+	s := newServer(t, long{newFake(), 60 * time.Millisecond}, Options{})
+	s.beat = 20 * time.Millisecond
+	url := serveHTTP(t, s)
+	p := serveStdio(t, s)
+	has := func(about, got, id, want string) {
+		t.Helper()
+		var m struct{ ID json.RawMessage }
+		if err := json.Unmarshal([]byte(got), &m); err != nil || string(m.ID) != id || !strings.Contains(got, want) {
+			t.Errorf("%s %s: %v %s", about, id, err, got)
+		}
+	}
+	for _, id := range []string{`1.5`, `-0.25e-3`, `1e3`, `9007199254740993`, `-123456789012345678901234567890`, `"9007199254740993"`, `""`, `"é\u4e2d\n"`} {
+		for _, e := range []exchange{{body: call("res-query", `{}`)}, modern("tools/call", "res-query", `{}`)} {
+			e.body = strings.Replace(e.body, `"id":1`, `"id":`+id, 1)
+			has("a call", e.do(t, url).body, id, "done")
+			lines := withToken(e, "7").stream(t, url)
+			told := within(lines, 5*time.Second)
+			if !strings.Contains(told, `"notifications/progress"`) {
+				t.Errorf("no progress for %s: %s", id, told)
+			}
+			p.send(withToken(e, "7").body)
+			if told := p.next(); !strings.Contains(told, `"notifications/progress"`) {
+				t.Errorf("no progress over stdio for %s: %s", id, told)
+			}
+			for told = p.next(); strings.Contains(told, `"notifications/progress"`); told = p.next() {
+			}
+			has("a call over stdio", told, id, "done")
+		}
+		has("a list", exchange{body: `{"jsonrpc":"2.0","id":` + id + `,"method":"tools/list"}`}.do(t, url).body, id, `"tools"`)
+	}
+	for id, kept := range map[string]bool{`1.5`: true, `-7`: true, `"a"`: true, `1e3`: false, `9007199254740993`: false} {
+		want := `"prompts"`
+		if !kept {
+			want = "an integer within 2^53"
+		}
+		ask := `{"jsonrpc":"2.0","id":` + id + `,"method":"prompts/list"}`
+		has("prompts", exchange{body: ask}.do(t, url).body, id, want)
+		p.send(ask)
+		has("prompts over stdio", p.next(), id, want)
+	}
+}
+
 // What is not quite ordinary is left to the library, which says what is wrong.
 func TestNotPlain(t *testing.T) {
 	meta := `"io.modelcontextprotocol/protocolVersion":"2026-07-28"`
@@ -106,8 +158,8 @@ func TestNotPlain(t *testing.T) {
 		`{"id":1,"method":"tools/list"}`,
 		`{"jsonrpc":"1.0","id":1,"method":"tools/list"}`,
 		`{"jsonrpc":"2.0","method":"tools/list"}`,
-		`{"jsonrpc":"2.0","id":1.5,"method":"tools/list"}`,
-		`{"jsonrpc":"2.0","id":9007199254740993,"method":"tools/list"}`,
+		`{"jsonrpc":"2.0","id":true,"method":"tools/list"}`,
+		`{"jsonrpc":"2.0","id":{"a":1},"method":"tools/list"}`,
 		`{"jsonrpc":"2.0","id":[1],"method":"tools/list"}`,
 		`{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{"cursor":"x"}}`,
 		`{"jsonrpc":"2.0","id":1,"method":"ping"}`,
@@ -176,7 +228,7 @@ func BenchmarkCall(b *testing.B) {
 	defer closeStreams()
 	for name, e := range map[string]exchange{
 		"direct":  {body: call("res-query", `{"resource":"Order","fields":[],"limit":30}`)},
-		"library": {body: strings.Replace(call("res-query", `{"resource":"Order","fields":[],"limit":30}`), `"id":1`, `"id":1.5`, 1)},
+		"library": viaLibrary(modern("tools/call", "res-query", `{"resource":"Order","fields":[],"limit":30}`)),
 		"list":    {body: `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`},
 	} {
 		b.Run(name, func(b *testing.B) {

@@ -64,7 +64,7 @@ func parseMessage(body []byte) (*message, error) {
 		m.id = v.in(body)
 	}
 	if v, ok := top["method"]; ok {
-		if json.Unmarshal(v.in(body), &m.method) != nil {
+		if m.method, ok = textOf(v.in(body)); !ok {
 			return nil, errNotJSON
 		}
 	}
@@ -101,7 +101,7 @@ func (m *message) params(body []byte, at span) error {
 			m.beat = token
 		}
 		if v, ok := meta[metaVersionKey]; ok {
-			_ = json.Unmarshal(v.in(body), &m.version) // no string is no version, as the library sees it
+			m.version, _ = textOf(v.in(body)) // no string is no version, as the library sees it
 		}
 	}
 	_, m.cursor = in["cursor"]
@@ -109,7 +109,7 @@ func (m *message) params(body []byte, at span) error {
 		return nil
 	}
 	if v, ok := in["name"]; ok {
-		_ = json.Unmarshal(v.in(body), &m.tool)
+		m.tool, _ = textOf(v.in(body))
 	}
 	v, ok := in["arguments"]
 	if !ok {
@@ -167,8 +167,8 @@ func members(b []byte, i int, known ...string) (map[string]span, error) {
 		if end < 0 {
 			return nil, errNotJSON
 		}
-		var key string
-		if json.Unmarshal(b[i:end], &key) != nil {
+		key, ok := textOf(b[i:end])
+		if !ok {
 			return nil, errNotJSON
 		}
 		i = skipSpace(b, end)
@@ -198,6 +198,20 @@ func members(b []byte, i int, known ...string) (map[string]span, error) {
 		}
 		i = skipSpace(b, i+1)
 	}
+}
+
+// textOf reads a JSON string, as encoding/json does; false is for any other value.
+func textOf(raw []byte) (s string, ok bool) {
+	if n := len(raw); n >= 2 && raw[0] == '"' && raw[n-1] == '"' {
+		plain := true
+		for _, c := range raw[1 : n-1] {
+			plain = plain && c >= ' ' && c < 0x7f && c != '"' && c != '\\'
+		}
+		if plain {
+			return string(raw[1 : n-1]), true
+		}
+	}
+	return s, json.Unmarshal(raw, &s) == nil
 }
 
 func skipSpace(b []byte, i int) int {

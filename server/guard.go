@@ -2,6 +2,7 @@ package server
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -41,8 +42,8 @@ type guard struct {
 // A refusal is an answer of the guard itself.
 type refusal struct {
 	status  int
-	code    problem.Code // "" answers in JSON-RPC
-	rpc     int
+	code    problem.Code
+	rpc     int // its code in JSON-RPC; 0 answers outside it
 	message string
 	id      []byte // of the JSON-RPC message
 	body    []byte // the whole answer, when it is another one
@@ -55,12 +56,12 @@ func (g *guard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h.Set("X-Accel-Buffering", "no") // proxies must not hold back a stream
 	who, no := g.admit(r)
 	if no != nil {
-		g.refuse(w, no)
+		g.refuse(w, r, who, no)
 		return
 	}
 	c, no := g.caller(r, who)
 	if no != nil {
-		g.refuse(w, no)
+		g.refuse(w, r, who, no)
 		return
 	}
 	ctx := r.Context()
@@ -76,11 +77,15 @@ func (g *guard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			}
 		}
 		if no != nil {
-			g.refuse(w, no)
+			g.refuse(w, r, who, no)
 			return
 		}
 		c.args = m.args
 		if g.direct(w, r, m, c) { // Note [the direct way]
+			return
+		}
+		if inexact(m.id) {
+			g.refuse(w, r, who, m.refuseID())
 			return
 		}
 		r.Body = io.NopCloser(bytes.NewReader(m.rest))
@@ -92,12 +97,16 @@ func (g *guard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			defer context.AfterFunc(g.streams, hangUp)()
 		}
 	} else if no := g.session(r, who, ""); no != nil {
-		g.refuse(w, no)
+		g.refuse(w, r, who, no)
 		return
 	} else if id := r.Header.Get(mcpgo.HeaderKeySessionID); r.Method == http.MethodGet && id != "" {
 		defer g.sessions.hold(id)()
 	}
-	g.next.ServeHTTP(w, r.WithContext(withCaller(ctx, c)))
+	watched := &watchedWriter{ResponseWriter: w}
+	g.next.ServeHTTP(watched, r.WithContext(withCaller(ctx, c)))
+	if code := refusedBy(watched.status); code != "" {
+		g.s.recordRefused(r.Context(), who, code, watched.status, "")
+	}
 }
 
 // caller finds out in which form the request wants its answer: the profile is in the path, and what concerns a
@@ -135,6 +144,11 @@ func (g *guard) admit(r *http.Request) (*policy.Principal, *refusal) {
 	default:
 		return nil, &refusal{status: http.StatusMethodNotAllowed, code: problem.InvalidArgument, message: "the methods are POST, GET and DELETE"}
 	}
+	return g.authenticate(r)
+}
+
+// authenticate finds out whose a request is.
+func (g *guard) authenticate(r *http.Request) (*policy.Principal, *refusal) {
 	if g.s.opts.Authenticate == nil {
 		return g.s.opts.Local, nil
 	}
@@ -152,7 +166,9 @@ func (g *guard) read(w http.ResponseWriter, r *http.Request) (*message, *refusal
 	// The deadline is for the body alone: left in place it would cut a long answer or a stream.
 	conn := http.NewResponseController(w)
 	_ = conn.SetReadDeadline(time.Now().Add(g.bodyTime)) // a writer without deadlines, as in tests, has none to set
-	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
+	var in bytes.Buffer
+	in.Grow(int(min(max(r.ContentLength, 0), maxBody)) + bytes.MinRead) // so that an ordinary body is read in one piece
+	_, err := in.ReadFrom(http.MaxBytesReader(w, r.Body, maxBody))
 	var large *http.MaxBytesError
 	switch {
 	case errors.As(err, &large):
@@ -161,16 +177,16 @@ func (g *guard) read(w http.ResponseWriter, r *http.Request) (*message, *refusal
 		w.Header().Set("Connection", "close")
 		return nil, &refusal{status: http.StatusRequestTimeout, code: problem.Timeout, message: "the request took too long to arrive"}
 	case err != nil:
-		return nil, &refusal{status: http.StatusBadRequest, rpc: mcp.PARSE_ERROR, message: "the request ended early"}
+		return nil, &refusal{status: http.StatusBadRequest, code: problem.InvalidArgument, rpc: mcp.PARSE_ERROR, message: "the request ended early"}
 	}
 	_ = conn.SetReadDeadline(time.Time{})
-	m, err := parseMessage(body)
+	m, err := parseMessage(in.Bytes())
 	if err != nil {
 		rpc := mcp.INVALID_REQUEST
 		if errors.Is(err, errNotJSON) {
 			rpc = mcp.PARSE_ERROR
 		}
-		return nil, &refusal{status: http.StatusBadRequest, rpc: rpc, message: err.Error()}
+		return nil, &refusal{status: http.StatusBadRequest, code: problem.InvalidArgument, rpc: rpc, message: err.Error()}
 	}
 	return m, nil
 }
@@ -201,10 +217,10 @@ func (g *guard) check(r *http.Request, m *message, c caller) *refusal {
 	if modern && r.Header.Get(mcp.HeaderName) != m.tool {
 		return nil // the library says which header contradicts the body
 	}
-	if g.s.mcp.GetTool(m.tool) != nil { // it has every spelling of every tool
-		if fixtures.refuse != nil {
-			return fixtures.refuse(m)
-		}
+	if fixtures.refuse != nil && g.s.mcp.GetTool(m.tool) != nil {
+		return fixtures.refuse(m)
+	}
+	if _, ok := g.s.tools.find(m.tool); ok {
 		return nil
 	}
 	no := m.refuse(problem.UnknownTool, c.view.unknownTool(m.tool, c.who))
@@ -251,8 +267,8 @@ func (v *view) unknownTool(name string, who *policy.Principal) string {
 	return text
 }
 
-// refuse writes the guard's own answers.
-func (g *guard) refuse(w http.ResponseWriter, no *refusal) {
+// refuse writes the guard's own answers, and leaves a record of each.
+func (g *guard) refuse(w http.ResponseWriter, r *http.Request, who *policy.Principal, no *refusal) {
 	h := w.Header()
 	switch no.status {
 	case http.StatusAccepted:
@@ -263,43 +279,45 @@ func (g *guard) refuse(w http.ResponseWriter, no *refusal) {
 	case http.StatusMethodNotAllowed:
 		h.Set("Allow", "POST, GET, DELETE")
 	}
+	id := newRequestID()
+	if no.code == problem.UnknownTool {
+		g.s.recordUnknown(r.Context(), who, id)
+	} else {
+		g.s.recordRefused(r.Context(), who, cmp.Or(no.code, problem.InvalidArgument), no.status, id)
+	}
 	h.Set("Content-Type", "application/json")
 	w.WriteHeader(no.status)
-	if no.body != nil {
+	switch {
+	case no.body != nil:
 		_, _ = w.Write(no.body)
-		return
+	case no.rpc != 0:
+		_ = json.NewEncoder(w).Encode(rpcError(no.id, no.rpc, no.message, no.code, id))
+	default:
+		_, _ = io.WriteString(w, errorText(fault{Code: no.code, Message: no.message, RequestID: id})+"\n")
 	}
-	if no.rpc != 0 {
-		_ = json.NewEncoder(w).Encode(rpcError(no.id, no.rpc, no.message, no.code))
-		return
-	}
-	_, _ = io.WriteString(w, errorText(fault{Code: no.code, Message: no.message, RequestID: newRequestID()})+"\n")
 }
 
-// An rpcFault is a JSON-RPC error. A code of ours is repeated in its data, where programs look for it.
+// An rpcFault is a JSON-RPC error. A code of ours is repeated in its data, where programs look for it, with the
+// request id of the log.
 type rpcFault struct {
 	Version string          `json:"jsonrpc"`
 	ID      json.RawMessage `json:"id"`
 	Error   struct {
 		Code    int    `json:"code"`
 		Message string `json:"message"`
-		Data    *struct {
+		Data    struct {
 			Error fault `json:"error"`
-		} `json:"data,omitempty"`
+		} `json:"data"`
 	} `json:"error"`
 }
 
-func rpcError(id []byte, rpc int, message string, code problem.Code) *rpcFault {
+func rpcError(id []byte, rpc int, message string, code problem.Code, requestID string) *rpcFault {
 	e := &rpcFault{Version: "2.0", ID: id}
 	if id == nil {
 		e.ID = json.RawMessage("null")
 	}
 	e.Error.Code, e.Error.Message = rpc, message
-	if code != "" {
-		e.Error.Data = &struct {
-			Error fault `json:"error"`
-		}{fault{Code: code, Message: message, RequestID: newRequestID()}}
-	}
+	e.Error.Data.Error = fault{Code: code, Message: message, RequestID: requestID}
 	return e
 }
 

@@ -113,6 +113,7 @@ func (s *Server) handler(listen net.Addr) (http.Handler, func()) {
 	mux.Handle(Path, g)
 	mux.Handle(Path+compatPath, g)
 	mux.Handle(Path+profilePath+"{name}", g)
+	mux.HandleFunc("GET "+metricsPath, g.metrics())
 	mux.HandleFunc("GET /healthz", g.health(func(context.Context) bool { return true }, func() []byte { return nil }))
 	mux.HandleFunc("GET /readyz", g.health(s.ready, s.degradation))
 	return mux, func() {
@@ -126,7 +127,7 @@ func (g *guard) health(well func(context.Context) bool, degraded func() []byte) 
 	return func(w http.ResponseWriter, r *http.Request) {
 		defer g.recover(w, r)
 		if no := g.places.check(r); no != nil {
-			g.refuse(w, no)
+			g.refuse(w, r, nil, no)
 			return
 		}
 		w.Header().Set("Cache-Control", "no-store")

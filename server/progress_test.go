@@ -77,14 +77,14 @@ func TestProgress(t *testing.T) {
 	s.beat = 25 * time.Millisecond
 	url := serveHTTP(t, s)
 	for _, e := range []exchange{{body: call("res-query", `{}`)}, modern("tools/call", "res-query", `{}`)} {
-		for _, token := range []string{`"a\"b"`, `7`} {
+		for _, token := range []string{`"a\"b"`, `7`, `1.5`, `9007199254740993`} {
 			lines := withToken(e, token).stream(t, url)
 			checkBeats(t, token, func() string { return within(lines, 5*time.Second) })
 			if more, open := <-lines; open {
 				t.Errorf("after the answer: %s", more)
 			}
 		}
-		for _, quiet := range []exchange{e, withToken(e, `7`).with("Accept", "application/json"), withToken(e, `null`), withToken(e, `[1]`), withToken(e, `1.5`)} {
+		for _, quiet := range []exchange{e, withToken(e, `7`).with("Accept", "application/json"), withToken(e, `null`), withToken(e, `[1]`)} {
 			if a := quiet.do(t, url); a.header.Get("Content-Type") != "application/json" || !strings.Contains(a.body, "done") {
 				t.Errorf("nobody asked for progress: %v %s", a.header, a.body)
 			}

@@ -66,6 +66,8 @@ type Server struct {
 	views    *views
 	mcp      *mcpgo.MCPServer
 	log      *slog.Logger
+	metrics  *metrics
+	changes  atomic.Int64 // how often the backend was replaced
 	health   health
 	parts    parts
 	exports  exports
@@ -105,6 +107,7 @@ func New(b Backend, opts Options) (*Server, error) {
 	}
 	s := &Server{opts: opts, tools: tools, views: views, log: opts.Log, drain: drainTime, beat: progressTime, bodyTime: bodyTime}
 	s.backend.Store(newLease(b))
+	s.metrics = newMetrics(s)
 	s.mcp = s.protocol()
 	s.log.Info("tools", "sha256", s.tools.hash())
 	return s, nil

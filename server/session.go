@@ -35,6 +35,7 @@ type sessions struct {
 type use struct {
 	last    time.Time
 	streams int
+	news    int64 // the number of the last change it was told, and one more; 0 when nobody asked yet
 }
 
 // Bounds of what is remembered. An ended session that is forgotten is valid again, for its owner only, until it
@@ -121,11 +122,27 @@ func (s *sessions) hold(id string) func() {
 		defer s.mu.Unlock()
 		if !s.ended[id] {
 			u := s.used[id]
-			s.used[id] = use{time.Now(), u.streams + n}
+			u.last, u.streams = time.Now(), u.streams+n
+			s.used[id] = u
 		}
 	}
 	count(1)
 	return func() { count(-1) }
+}
+
+// news says whether a session has to be told that something changed, and takes it as told. A session with an open
+// stream hears it there, and one that is new knows nothing older.
+func (s *sessions) news(id string, change int64) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	u, known := s.used[id]
+	if !known {
+		return false
+	}
+	before := u.news
+	u.news = change + 1
+	s.used[id] = u
+	return before != 0 && before < u.news && u.streams == 0
 }
 
 // end remembers that a session is over.

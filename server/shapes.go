@@ -135,11 +135,11 @@ func defs(root *object) {
 }
 
 // inline writes out what is referred to, as deep as left; below that a recursive property is not shown. The
-// copies go without words, which the first place has. from is the schema before.
+// copies go without words and defaults, which the first place has. from is the schema before.
 func inline(o, from *object, left int) {
 	copied := func(ref string) *object {
 		c := from.child("properties").child(strings.TrimPrefix(ref, refPrefix)).clone()
-		eachSchema("", c, func(_ string, o *object) { o.remove("title", "description") })
+		eachSchema("", c, func(_ string, o *object) { o.remove("title", "description", "default") })
 		inline(c, from, left-1)
 		return c
 	}

@@ -138,7 +138,7 @@ type stdio struct {
 // everything else may run beside what follows it.
 func (l *stdio) take(in line) {
 	if in.long {
-		l.write(rpcError(nil, mcp.INVALID_REQUEST, fmt.Sprintf("the message is larger than %d bytes", maxLine), problem.LimitExceeded))
+		l.write(l.refuse(nil, mcp.INVALID_REQUEST, fmt.Sprintf("the message is larger than %d bytes", maxLine), problem.LimitExceeded))
 		return
 	}
 	if skipSpace(in.text, 0) == len(in.text) {
@@ -150,7 +150,7 @@ func (l *stdio) take(in line) {
 		if errors.Is(err, errNotJSON) {
 			rpc = mcp.PARSE_ERROR
 		}
-		l.write(rpcError(nil, rpc, err.Error(), ""))
+		l.write(l.refuse(nil, rpc, err.Error(), problem.InvalidArgument))
 		return
 	}
 	switch {
@@ -178,7 +178,7 @@ func (l *stdio) start(m *message) {
 	l.mu.Unlock()
 	if twice {
 		cancel()
-		l.write(rpcError(m.id, mcp.INVALID_REQUEST, "a request with this id is still running", ""))
+		l.write(l.refuse(m.id, mcp.INVALID_REQUEST, "a request with this id is still running", problem.InvalidArgument))
 		return
 	}
 	select {
@@ -208,6 +208,17 @@ func (l *stdio) start(m *message) {
 	})
 }
 
+// refuse is the answer to what cannot be, and leaves a record of it.
+func (l *stdio) refuse(id []byte, rpc int, message string, code problem.Code) *rpcFault {
+	request := newRequestID()
+	if code == problem.UnknownTool {
+		l.s.recordUnknown(l.base, l.s.opts.Local, request)
+	} else {
+		l.s.recordRefused(l.base, l.s.opts.Local, code, 0, request)
+	}
+	return rpcError(id, rpc, message, code, request)
+}
+
 // stop cancels a running request; it will not be answered, as the protocol demands.
 func (l *stdio) stop(m *message) {
 	l.mu.Lock()
@@ -222,7 +233,7 @@ func (l *stdio) answer(ctx context.Context, m *message) (response any) {
 	c := l.s.local()
 	if m.method == methodCall && m.id != nil {
 		if _, ok := l.s.tools.find(m.tool); !ok {
-			return rpcError(m.id, mcp.INVALID_PARAMS, c.view.unknownTool(m.tool, c.who), problem.UnknownTool)
+			return l.refuse(m.id, mcp.INVALID_PARAMS, c.view.unknownTool(m.tool, c.who), problem.UnknownTool)
 		}
 	}
 	defer func() {
@@ -231,7 +242,7 @@ func (l *stdio) answer(ctx context.Context, m *message) (response any) {
 			l.s.log.Error("panic", "request_id", id, "method", m.method, "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
 			response = nil
 			if m.id != nil {
-				response = rpcError(m.id, mcp.INTERNAL_ERROR, "internal error, request id "+id, "")
+				response = rpcError(m.id, mcp.INTERNAL_ERROR, "internal error", problem.DataIntegrity, id)
 			}
 		}
 	}()
@@ -241,7 +252,7 @@ func (l *stdio) answer(ctx context.Context, m *message) (response any) {
 		defer c.offer.done()
 	}
 	if no != nil {
-		return rpcError(m.id, no.rpc, no.message, no.code)
+		return l.refuse(m.id, no.rpc, no.message, no.code)
 	}
 	if plain(m, nil) { // Note [the direct way]
 		stop := func() {}
@@ -252,6 +263,10 @@ func (l *stdio) answer(ctx context.Context, m *message) (response any) {
 		if out, ok := l.s.direct(ctx, m, c); ok {
 			return out
 		}
+	}
+	if inexact(m.id) {
+		no := m.refuseID()
+		return l.refuse(m.id, no.rpc, no.message, no.code)
 	}
 	return l.s.mcp.HandleMessage(withCaller(ctx, c), m.rest)
 }

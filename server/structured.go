@@ -48,6 +48,8 @@ func (r *Reply) structure(d *definition, a *engine.Answer) {
 		b = append(append(b, ','), r.Texts[0][1:]...)
 		r.structured = b
 		return
+	case a.Data != nil:
+		b = append(append(b, `,"data":`...), a.Data()...)
 	case d.scope == "read" && d.Name != toolSchema && a.Meta == nil:
 		// Rows stand on lines of their own; a message over stdio is one line. No string of JSON holds a line end.
 		b = append(append(b, `,"data":`...), strings.ReplaceAll(r.Texts[0], "\n", "")...)

@@ -33,11 +33,13 @@ func TestStructured(t *testing.T) {
 		{"res-query", `{"resource":"Category","fields":[{"code":"id"}],"limit":2,"format":"objects"}`, "="},
 		{"res-query", `{"resource":"Category","fields":[{"code":"id"}],"limit":2,"format":"csv"}`, `{"text":"id\n1\n2\n","meta":`},
 		{"res-query", `{"resource":"Category","fields":[{"code":"id"}],"limit":2,"format":"markdown"}`, `{"text":"`},
-		{"res-schema", `{"keywords":"订单"}`, `{"text":"Order `},
+		{"res-schema", `{"keywords":"订单","detail":"full"}`, `{"resources":[{"code":"Order","name":"订单","connection":"`},
+		{"res-schema", `{}`, `{"resources":[{"code":"`},
+		{"res-schema", `{"keywords":"nosuchthing"}`, `{"resources":[],`},
 		{"res-query", `{"resource":"Nothing","fields":[]}`, "error"},
 		{"res-query", `[]`, "error"},
 	} {
-		for _, e := range []exchange{{body: call(c.tool, c.args)}, modern("tools/call", c.tool, c.args), {body: strings.Replace(call(c.tool, c.args), `"id":1`, `"id":1.5`, 1)}} {
+		for _, e := range []exchange{{body: call(c.tool, c.args)}, modern("tools/call", c.tool, c.args), viaLibrary(modern("tools/call", c.tool, c.args))} {
 			one, two := ask(e), ask(e, "X-Mcp-Schema-Version", "2")
 			if one.Result.StructuredContent != nil || ask(e, "X-Mcp-Schema-Version", "1").Result.StructuredContent != nil {
 				t.Errorf("%s: structured without being asked: %s", c.args, one.Result.StructuredContent)

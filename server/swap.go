@@ -40,27 +40,30 @@ func (s *Server) lend() *lease {
 	}
 }
 
-// Swap puts another backend in the place of the current one. Calls that begin afterwards go to b; those that
-// run finish on the old backend, and Swap returns when the last of them has, so that the caller can close it.
-// Clients that asked to be told are told that tools and resources may have changed.
-func (s *Server) Swap(b Backend) {
+// Swap puts another backend in the place of the current one and does not wait. Calls that begin afterwards go
+// to b; those that run finish on the old backend, and when the last of them has, the channel is closed: from
+// then on the server never calls the old one again, so its owner can close it. Clients that asked to be told are
+// told that tools and resources may have changed; a session without a stream is told with its next call.
+func (s *Server) Swap(b Backend) (idle <-chan struct{}) {
 	old := s.backend.Swap(newLease(b))
 	s.health.forget()
+	s.changes.Add(1)
 	s.mcp.SendNotificationToAllClients(mcp.MethodNotificationToolsListChanged, nil)
 	s.mcp.SendNotificationToAllClients(mcp.MethodNotificationResourcesListChanged, nil)
 	old.release()
-	<-old.idle
+	return old.idle
 }
 
-// Degrade says that the server works, but not as it should, such as on an old catalog because the new one is
-// bad. /readyz gives the reason and stays well: the answers are right, and a restart would not help. An empty
-// reason ends it. The reason is shown to whoever can reach /readyz, so it must name nothing secret.
+// Degrade says that a reload failed, so that the server works on an old catalog because the new one is bad.
+// /readyz gives the reason and stays well: the answers are right, and a restart would not help. /metrics counts
+// it. An empty reason ends it. The reason is shown to whoever can reach /readyz, so it must name nothing secret.
 func (s *Server) Degrade(reason string) {
 	if reason == "" {
 		s.degraded.Store(nil)
 		return
 	}
 	s.degraded.Store(&reason)
+	s.metrics.failed.Inc()
 }
 
 // degradation is what /readyz says while the server is degraded, or nil.

@@ -15,7 +15,7 @@ import (
 	"resq/engine/policy"
 )
 
-// named answers with its own name, and holds calls on "hold" until it is let go.
+// named answers with its own name, if it has one, and holds calls on "hold" until it is let go.
 type named struct {
 	*fake
 	name   string
@@ -31,10 +31,14 @@ func (n *named) Query(ctx context.Context, who *policy.Principal, raw []byte) (*
 	if n.closed.Load() {
 		return nil, fmt.Errorf("%s was used after it was closed", n.name)
 	}
+	if n.name == "" {
+		return n.fake.Query(ctx, who, raw)
+	}
 	return &engine.Answer{Text: []byte(n.name)}, nil
 }
 
-// R3: calls that run while the backend changes finish on the old one, and Swap returns after the last of them.
+// R3: calls that run while the backend changes finish on the old one; Swap waits for none of them, and says when
+// the last has ended.
 func TestSwap(t *testing.T) {
 	old := &named{fake: newFake(), name: "old", hold: make(chan struct{})}
 	s := newServer(t, old, Options{})
@@ -45,27 +49,26 @@ func TestSwap(t *testing.T) {
 	running := make(chan string)
 	go func() { running <- ask("hold") }()
 	<-old.started
-	swapped := make(chan struct{})
-	go func() {
-		s.Swap(&named{fake: newFake(), name: "new"})
-		old.closed.Store(true)
-		close(swapped)
-	}()
-	for deadline := time.Now().Add(5 * time.Second); ask("x") != "new"; {
-		if time.Now().After(deadline) {
-			t.Fatal("calls still go to the old backend")
-		}
+	idle := s.Swap(&named{fake: newFake(), name: "new"})
+	next := s.Swap(&named{fake: newFake(), name: "newest"}) // nor does a second change wait for the first
+	select {
+	case <-next:
+	case <-time.After(5 * time.Second):
+		t.Fatal("a backend that nobody uses is not idle")
+	}
+	if got := ask("x"); got != "newest" {
+		t.Errorf("calls go to %s", got)
 	}
 	select {
-	case <-swapped:
-		t.Fatal("Swap returned while a call ran on the old backend")
+	case <-idle:
+		t.Fatal("the old backend is said to be idle while a call runs on it")
 	case <-time.After(20 * time.Millisecond):
 	}
 	close(old.hold)
 	if got := <-running; got != "old" {
 		t.Errorf("the running call got %s", got)
 	}
-	<-swapped
+	<-idle
 }
 
 // Whatever the moment, no call is lost and none runs on a backend that is closed.
@@ -91,7 +94,7 @@ func TestSwapUnderLoad(t *testing.T) {
 	}
 	for i := range 300 {
 		next := &named{fake: newFake(), name: fmt.Sprint(i + 1)}
-		s.Swap(next)
+		<-s.Swap(next)
 		current.closed.Store(true)
 		current = next
 	}
@@ -192,6 +195,50 @@ func TestSwapIsTold(t *testing.T) {
 		return got
 	})
 	expectChanged(t, "stdio", p.next)
+}
+
+// A session that holds no stream open is told with its next call, once, if it reads streams; who holds one open, has
+// no session, or is of the newer era is not told twice or unasked.
+func TestSwapIsToldWithTheNextCall(t *testing.T) {
+	s := newServer(t, newFake(), Options{})
+	url := serveHTTP(t, s)
+	session := func() exchange {
+		id := exchange{body: initBody}.do(t, url).header.Get("Mcp-Session-Id")
+		e := exchange{body: call("res-query", `{}`)}.with("Mcp-Session-Id", id)
+		if a := e.do(t, url); a.header.Get("Content-Type") != "application/json" {
+			t.Fatalf("news to a new session: %s", a.body)
+		}
+		return e
+	}
+	told := func(about string, e exchange, want bool) {
+		t.Helper()
+		a := e.do(t, url)
+		first, second := strings.Index(a.body, "notifications/tools/list_changed"), strings.Index(a.body, "notifications/resources/list_changed")
+		answered := strings.Index(a.body, `"result"`)
+		if want != (first >= 0) || want != (second >= 0) || want != (a.header.Get("Content-Type") == "text/event-stream") || answered < max(first, second) {
+			t.Errorf("%s: %v %s", about, a.header, a.body)
+		}
+	}
+	quiet, plain, listening := session(), session(), session()
+	open := listening
+	open.method, open.body = http.MethodGet, ""
+	lines := open.stream(t, url)
+	time.Sleep(50 * time.Millisecond) // for the stream to be registered
+	s.Swap(newFake())
+	s.Swap(newFake())
+	list := quiet
+	list.body = `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`
+	told("a list, which is new anyway", list, false)
+	told("a session without a stream", quiet, true)
+	told("the same once more", quiet, false)
+	told("a session that reads no streams", plain.with("Accept", "application/json"), false)
+	told("a session with a stream", listening, false)
+	expectChanged(t, "its stream", func() string { return within(lines, 5*time.Second) })
+	told("no session", exchange{body: call("res-query", `{}`)}, false)
+	told("the newer era", modern("tools/call", "res-query", `{}`), false)
+	told("a session that begins later", session(), false)
+	s.Swap(newFake())
+	told("the next change", quiet, true)
 }
 
 // Over stdio a client of the newer era is told what it asked for and nothing else, and can end it.

@@ -15,35 +15,37 @@ type view struct {
 	tools        []definition // in the order of the contract
 }
 
-// maxViews bounds the profiles that are remembered beside the ready-made ones: whoever has a key can ask for
+// maxViews bounds the profiles that are remembered: whoever has a key can ask for
 // any of some thousands. One that is not remembered is made again, in a few milliseconds.
 const maxViews = 64
 
 // views are the profiles in use.
 type views struct {
-	box *toolbox
-	mu  sync.RWMutex
-	of  map[Profile]*view
+	box   *toolbox
+	ready map[Profile]bool // the ready-made ones, which always have room
+	mu    sync.RWMutex
+	of    map[Profile]*view
 }
 
-// newViews makes the ready-made profiles and the one of the server's own.
+// newViews makes the view of the server's own profile, and makes sure that the ready-made ones can be made: they
+// are, when somebody asks for them.
 func newViews(box *toolbox, own Profile) (*views, error) {
-	v := &views{box: box, of: map[Profile]*view{}}
+	ready := map[Profile]bool{own: true}
 	for _, name := range Profiles() {
 		p, err := newProfile(name, "")
 		if err != nil {
 			return nil, err
 		}
-		if v.of[p], err = box.view(p); err != nil {
+		if err := box.distinct(p); err != nil {
 			return nil, err
 		}
+		ready[p] = true
 	}
 	one, err := box.view(own)
 	if err != nil {
 		return nil, err
 	}
-	v.of[own] = one
-	return v, nil
+	return &views{box: box, ready: ready, of: map[Profile]*view{own: one}}, nil
 }
 
 // view gives the tools as a profile shows them.
@@ -55,12 +57,12 @@ func (v *views) view(p Profile) *view {
 		return one
 	}
 	one, err := v.box.view(p)
-	if err != nil { // the schemas were read before, so this cannot be
+	if err != nil { // two names that meet, in switches of a client's own
 		return v.view(contractProfile)
 	}
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	if len(v.of) < maxViews {
+	if v.ready[p] || len(v.of) < maxViews-len(v.ready) {
 		v.of[p] = one
 	}
 	return one
@@ -73,36 +75,52 @@ func (b *toolbox) view(p Profile) (*view, error) {
 	if text := b.Seed["instructions"]; p.contract == "seed" && text != "" {
 		v.instructions = text
 	}
-	taken := map[string]string{}
+	if err := b.distinct(p); err != nil {
+		return nil, err
+	}
 	for _, d := range b.Tools {
-		schema, err := parseOrdered(d.InputSchema)
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", d.Name, err)
-		}
 		if text := b.Seed[d.Name]; p.contract == "seed" && text != "" {
 			d.Description = text
 		}
 		if p != contractProfile {
+			schema, err := parseOrdered(d.InputSchema)
+			if err != nil {
+				return nil, fmt.Errorf("%s: %w", d.Name, err)
+			}
 			d.InputSchema = appendOrdered(nil, p.shape(d.Name, schema, b.Seed))
 		}
 		if p.descriptions == "slim" {
 			d.Title = ""
 		}
-		contractName := d.Name
-		switch p.names {
-		case "underscore":
-			d.Name = underscored(d.Name)
-		case "nodots":
-			d.Name = dotless(d.Name)
-		}
-		if other, twice := taken[d.Name]; twice {
-			return nil, fmt.Errorf("the tools %s and %s are both %s in the profile names=%s", other, contractName, d.Name, p.names)
-		}
-		taken[d.Name] = contractName
+		d.Name = p.nameOf(d.Name)
 		d.bare = p.annotations == "contract"
 		v.tools = append(v.tools, d)
 	}
 	return v, nil
+}
+
+// nameOf spells a tool's name as a profile does.
+func (p Profile) nameOf(tool string) string {
+	switch p.names {
+	case "underscore":
+		return underscored(tool)
+	case "nodots":
+		return dotless(tool)
+	}
+	return tool
+}
+
+// distinct fails when a profile would give two tools one name.
+func (b *toolbox) distinct(p Profile) error {
+	taken := map[string]string{}
+	for _, d := range b.Tools {
+		name := p.nameOf(d.Name)
+		if other, twice := taken[name]; twice {
+			return fmt.Errorf("the tools %s and %s are both %s in the profile names=%s", other, d.Name, name, p.names)
+		}
+		taken[name] = d.Name
+	}
+	return nil
 }
 
 // open gives the tools of the view that a principal may use.

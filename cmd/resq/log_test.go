@@ -47,7 +47,7 @@ func TestLogHasNoValues(t *testing.T) {
 				MS        *int64  `json:"ms"`
 				Code      *string `json:"code"`
 			}
-			if err := json.Unmarshal([]byte(line), &r); err != nil || r.Tool != "res-query" || r.RequestID == "" || r.Principal != "local" || r.Rows == nil || r.MS == nil {
+			if err := json.Unmarshal([]byte(line), &r); err != nil || r.Tool != "res-query" || r.RequestID == "" || r.Principal != "local" || r.Rows == nil || r.MS == nil || r.Code == nil || *r.Code == "" {
 				t.Errorf("%v: %s", err, line)
 			}
 		}

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -277,6 +278,32 @@ func TestGuide(t *testing.T) {
 	}
 	if code := p.wait(); code != 0 {
 		t.Errorf("exit %d: %s", code, p.errors())
+	}
+}
+
+// A client that starts its own server is told to start one that shows and answers the same.
+func TestGuideFlags(t *testing.T) {
+	demo(t)
+	given := []string{"--max-rows", "7", "--max-bytes", "9000", "--timeout", "2s", "--lang", "zh", "--profile", "names=underscore&schema=flat"}
+	p := start(t, append([]string{"serve", "--http", "127.0.0.1:0", "--state", state}, given...)...)
+	var started struct {
+		Servers map[string]struct{ Args []string } `json:"mcpServers"`
+	}
+	for _, l := range p.until(`"command"`) {
+		if strings.Contains(l, `"command"`) {
+			if err := json.Unmarshal([]byte(l), &started); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	want := append([]string{"serve", "--stdio", "--state", state}, given...)
+	if got := started.Servers["resq"].Args; !slices.Equal(got, want) {
+		t.Fatalf("%q, want %q", got, want)
+	}
+	own := start(t, started.Servers["resq"].Args...)
+	own.send(`{"jsonrpc":"2.0","id":1,"method":"tools/list"}`)
+	if l := own.until(`"id":1`); !strings.Contains(l[len(l)-1], `"res_query"`) {
+		t.Errorf("%s", l)
 	}
 }
 

@@ -17,8 +17,6 @@ import (
 	"github.com/fsnotify/fsnotify"
 
 	"resq/access"
-	"resq/engine"
-	"resq/engine/policy"
 	"resq/schema"
 	"resq/schema/problem"
 	"resq/server"
@@ -32,29 +30,11 @@ const (
 	settleTime = 20 * time.Millisecond
 )
 
-// A latest is the engine of the moment. The server calls it through this, so that a new catalog is there for the
-// next call: Server.Swap lasts as long as the longest call that runs, and is only needed to tell clients.
-type latest struct{ atomic.Pointer[engine.Engine] }
-
-// Query answers res-query on the engine of the moment.
-func (l *latest) Query(ctx context.Context, who *policy.Principal, raw []byte) (*engine.Answer, error) {
-	return l.Load().Query(ctx, who, raw)
-}
-
-// Describe answers res-schema on the engine of the moment.
-func (l *latest) Describe(ctx context.Context, who *policy.Principal, raw []byte) (*engine.Answer, error) {
-	return l.Load().Describe(ctx, who, raw)
-}
-
-// Ping tries the connections of the engine of the moment.
-func (l *latest) Ping(ctx context.Context) map[string]error { return l.Load().Ping(ctx) }
-
 // A reloader keeps what is served up to date with its files: catalog files that change are noticed, and SIGHUP
 // reads the configuration as well. What is loaded is served as a whole or not at all.
 type reloader struct {
 	from   *source
 	opened *opened // what is served; only run changes it
-	latest *latest // the same engine, for the server
 	server *server.Server
 	keys   *atomic.Pointer[access.Keys] // nil when the server asks for none
 	log    *slog.Logger
@@ -71,7 +51,7 @@ type reloader struct {
 
 // newReloader begins to take signals, so that none that comes early ends the program.
 func newReloader(from *source, watch bool, log *slog.Logger, hangUp func()) *reloader {
-	r := &reloader{from: from, latest: &latest{}, log: log, watch: watch, hangUp: hangUp, quiet: quietTime, signals: make(chan os.Signal, 4)}
+	r := &reloader{from: from, log: log, watch: watch, hangUp: hangUp, quiet: quietTime, signals: make(chan os.Signal, 4)}
 	r.terminal = !signal.Ignored(syscall.SIGHUP) && hasTerminal() // whoever ignores it wants to stay: nohup
 	signal.Notify(r.signals, append(statusSignals, syscall.SIGHUP)...)
 	return r
@@ -168,9 +148,13 @@ func (r *reloader) reload(ctx context.Context, all bool) (again bool) {
 	if r.keys != nil {
 		r.keys.Store(&next.config.Keys)
 	}
-	r.latest.Store(next.engine)
-	old.Retire()
-	go r.server.Swap(r.latest)
+	idle := r.server.Swap(next.engine)
+	go func() {
+		<-idle
+		if err := old.Close(); err != nil {
+			r.log.Error("closing the pools of a replaced catalog", "error", err)
+		}
+	}()
 	r.well("catalog reloaded", "sha256", cat.Hash, "resources", len(cat.Resources), "ms", time.Since(start).Milliseconds())
 	return false
 }

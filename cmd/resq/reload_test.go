@@ -72,8 +72,7 @@ func servingOn(t *testing.T, from *source, watch bool, quiet time.Duration) *ser
 		t.Fatal(err)
 	}
 	opts := server.Options{Local: s.opened.local, Log: log}
-	s.latest.Store(s.opened.engine)
-	if s.server, err = server.New(s.latest, opts); err != nil {
+	if s.server, err = server.New(s.opened.engine, opts); err != nil {
 		t.Fatal(err)
 	}
 	l, err := s.server.Listen("127.0.0.1:0")
@@ -125,9 +124,12 @@ func (s *served) ask(ctx context.Context, tool, args string) (string, error) {
 	return a.Result.Content[0].Text, nil
 }
 
-func (s *served) ready() string {
+func (s *served) ready() string { return s.get("/readyz") }
+
+// get asks one of the paths for operators, and gives status and text.
+func (s *served) get(path string) string {
 	s.t.Helper()
-	resp, err := s.client.Get(s.url + "/readyz")
+	resp, err := s.client.Get(s.url + path)
 	if err != nil {
 		s.t.Fatal(err)
 	}
@@ -231,12 +233,18 @@ func TestReloadRubbish(t *testing.T) {
 			t.Errorf("%d: %s", i, line)
 		}
 		s.expect(itemsLow)
+		if got := s.get("/metrics"); !strings.Contains(got, "\nresq_config_reload_failed 1\n") || !strings.Contains(got, `resq_pool_connections_max{connection="main"} 4`) {
+			t.Errorf("/metrics: %s", got)
+		}
 		if got := s.ready(); !strings.HasPrefix(got, "200") || !strings.Contains(got, "degraded") || strings.Contains(got, "item.yaml") {
 			t.Errorf("/readyz: %s", got)
 		}
 	}
 	replace(t, path, itemCatalog(sqliteEngine, dsn, 4, 1, 2)) // as it was
 	eventually(t, "well again", func() bool { return s.ready() == "200 ok\n" })
+	if got := s.get("/metrics"); !strings.Contains(got, "\nresq_config_reload_failed 0\n") {
+		t.Errorf("/metrics when all is well: %s", got)
+	}
 	replace(t, path, "rubbish")
 	eventually(t, "degraded", func() bool { return strings.Contains(s.ready(), "degraded") })
 	replace(t, path, itemCatalog(sqliteEngine, dsn, 4, 3, 4))

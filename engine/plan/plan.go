@@ -149,11 +149,14 @@ type Guard struct {
 
 // A Walk is a bounded descent through a tree.
 type Walk struct {
-	ID            int
-	Start, Step   *Source // the same table, guarded, as first row and as child
-	Root          Expr    // condition on Start
-	Self          Expr    // condition on Start for the row that is the root itself; nil leaves it out
-	RootText      string  // begins every path when Self is there
+	ID          int
+	Start, Step *Source // the same table, guarded, as first row and as child
+	Root        Expr    // condition on Start
+	Self        Expr    // condition on Start for the row that is the root itself; nil leaves it out
+	RootText    string  // begins every path when Self is there
+	// Repeat is the condition on Step of the first row that comes again, where that needs no paths: each row is
+	// reached by one parent only, so what repeats first is the row at which the walk began. Nil wants paths.
+	Repeat        Expr
 	Parent, Child *schema.Field
 	Key           *schema.Field // what tells rows apart: the resource's key, or Child
 	Depth         int64

@@ -50,6 +50,13 @@ func (b *binder) walk(sc *scope, r *query.Request) {
 	if w.IncludeRoot && walk.Root != nil {
 		walk.Self, walk.RootText = b.root(child, w), w.Root
 	}
+	if unique := len(s.Resource.Key) == 1 && s.Resource.Key[0] == walk.Child; unique && !walk.Path && walk.Root != nil {
+		again := walk.Parent
+		if walk.Self != nil {
+			again = walk.Child
+		}
+		walk.Repeat = b.root(&Column{Source: walk.Step, Field: again, T: again.Type}, w)
+	}
 	for _, j := range sc.query.Joins {
 		if j.Source == s && j.Type == "left" {
 			j.Type = "inner" // only rows whose relation was reached are kept

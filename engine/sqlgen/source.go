@@ -17,7 +17,11 @@ func (w *Writer) source(s *plan.Source) {
 		return
 	}
 	w.SQL("(SELECT ").columns(s, s.ID)
-	w.SQL(", ").Alias('v', s.Walk.ID).SQL(".lvl AS resq_level, ").Alias('v', s.Walk.ID).SQL(".path AS resq_path FROM ")
+	w.SQL(", ").Alias('v', s.Walk.ID).SQL(".lvl AS resq_level")
+	if s.Walk.Repeat == nil {
+		w.SQL(", ").Alias('v', s.Walk.ID).SQL(".path AS resq_path")
+	}
+	w.SQL(" FROM ")
 	w.guarded(s)
 	w.SQL(" JOIN ").Alias('v', s.Walk.ID).SQL(" ON ").Alias('v', s.Walk.ID).SQL(".k = ").Alias('s', s.ID).SQL(".").Ident(s.Walk.Key.Column)
 	w.SQL(") AS ").Alias('s', s.ID)
@@ -113,39 +117,57 @@ func (w *Writer) walk(x *plan.Walk) {
 	from := func(letter byte, name Text) func(*Writer) {
 		return func(w *Writer) { w.Alias(letter, x.ID).SQL(name) }
 	}
-	w.Alias('w', x.ID).SQL(" (k, child, lvl, path, cyc) AS (SELECT ")
+	paths := x.Repeat == nil // a path is as long as a row is deep, and the databases copy it with every step
+	path := func(f func()) {
+		if paths {
+			w.SQL(", ")
+			f()
+		}
+	}
+	w.Alias('w', x.ID).SQL(" (k, child, lvl")
+	path(func() { w.SQL("path") })
+	w.SQL(", cyc) AS (SELECT ")
 	col(x.Start, x.Key)(w)
 	w.SQL(", ")
 	col(x.Start, x.Child)(w)
-	w.SQL(", 1, ")
-	if x.Self != nil {
-		root := func(w *Writer) { w.Arg(&plan.Arg{Value: x.RootText, T: schema.Type{Kind: schema.Text}}) }
-		w.d.Append(w, func(w *Writer) { w.d.Path(w, root) }, col(x.Start, x.Child))
-	} else {
-		w.d.Path(w, col(x.Start, x.Child))
-	}
+	w.SQL(", 1")
+	path(func() {
+		if x.Self != nil {
+			root := func(w *Writer) { w.Arg(&plan.Arg{Value: x.RootText, T: schema.Type{Kind: schema.Text}}) }
+			w.d.Append(w, func(w *Writer) { w.d.Path(w, root) }, col(x.Start, x.Child))
+		} else {
+			w.d.Path(w, col(x.Start, x.Child))
+		}
+	})
 	w.SQL(", 0 FROM ")
 	w.guarded(x.Start)
 	w.SQL(" WHERE ").Expr(x.Root).SQL(" UNION ALL SELECT ")
 	col(x.Step, x.Key)(w)
 	w.SQL(", ")
 	col(x.Step, x.Child)(w)
-	w.SQL(", ").Alias('w', x.ID).SQL(".lvl + 1, ")
-	w.d.Append(w, from('w', ".path"), col(x.Step, x.Child))
+	w.SQL(", ").Alias('w', x.ID).SQL(".lvl + 1")
+	path(func() { w.d.Append(w, from('w', ".path"), col(x.Step, x.Child)) })
 	w.SQL(", CASE WHEN ")
-	w.d.Visited(w, from('w', ".path"), col(x.Step, x.Child))
+	if paths {
+		w.d.Visited(w, from('w', ".path"), col(x.Step, x.Child))
+	} else {
+		w.Expr(x.Repeat)
+	}
 	w.SQL(" THEN 1 ELSE 0 END FROM ").Alias('w', x.ID).SQL(" JOIN ")
 	w.guarded(x.Step)
 	w.SQL(" ON ")
 	w.d.Link(w, col(x.Step, x.Parent), from('w', ".child"), x.Parent.Type.Kind.Textual() == x.Child.Type.Kind.Textual())
 	w.SQL(" WHERE ").Alias('w', x.ID).SQL(".cyc = 0 AND ").Alias('w', x.ID).SQL(".lvl <= ").Int(x.Depth)
-	w.SQL("), ").Alias('v', x.ID).SQL(" AS (SELECT u.k AS k, MIN(u.lvl) AS lvl, MIN(u.path) AS path FROM (SELECT k, lvl, path FROM ")
-	w.Alias('w', x.ID).SQL(" WHERE cyc = 0 AND lvl <= ").Int(x.Depth)
+	w.SQL("), ").Alias('v', x.ID).SQL(" AS (SELECT u.k AS k, MIN(u.lvl) AS lvl")
+	path(func() { w.SQL("MIN(u.path) AS path") })
+	w.SQL(" FROM (SELECT k, lvl")
+	path(func() { w.SQL("path") })
+	w.SQL(" FROM ").Alias('w', x.ID).SQL(" WHERE cyc = 0 AND lvl <= ").Int(x.Depth)
 	if x.Self != nil {
 		w.SQL(" UNION ALL SELECT ")
 		col(x.Start, x.Key)(w)
-		w.SQL(", 0, ")
-		w.d.Path(w, col(x.Start, x.Child))
+		w.SQL(", 0")
+		path(func() { w.d.Path(w, col(x.Start, x.Child)) })
 		w.SQL(" FROM ")
 		w.guarded(x.Start)
 		w.SQL(" WHERE ").Expr(x.Self)

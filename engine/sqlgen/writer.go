@@ -63,7 +63,9 @@ func (w *Writer) Int(n int64) *Writer {
 // Ident writes a catalog name in quotes, doubling those inside it.
 func (w *Writer) Ident(name string) *Writer {
 	q := string(w.d.Quote())
-	w.raw(q + strings.ReplaceAll(name, q, q+q) + q)
+	w.raw(q)
+	w.raw(strings.ReplaceAll(name, q, q+q))
+	w.raw(q)
 	return w
 }
 

@@ -1,6 +1,7 @@
 package query
 
 import (
+	"slices"
 	"strconv"
 	"unicode/utf16"
 	"unicode/utf8"
@@ -42,6 +43,11 @@ type scanner struct {
 	max   int
 	deep  bool
 	twice string // a key that stands twice
+
+	// What belongs to the arrays and objects that are still open. Growing one list for all costs less than
+	// growing one for each.
+	items   []value
+	members []member
 }
 
 // parse reads one JSON value that fills b.
@@ -131,13 +137,14 @@ func (s *scanner) array() (value, bool) {
 		s.depth--
 		return v, true
 	}
+	from := len(s.items)
 	for {
 		s.space()
 		x, ok := s.value()
 		if !ok {
 			return v, false
 		}
-		v.items = append(v.items, x)
+		s.items = append(s.items, x)
 		s.space()
 		if s.i >= len(s.b) {
 			return v, false
@@ -148,6 +155,8 @@ func (s *scanner) array() (value, bool) {
 		case ']':
 			s.i++
 			s.depth--
+			v.items = slices.Clone(s.items[from:])
+			s.items = s.items[:from]
 			return v, true
 		default:
 			return v, false
@@ -166,6 +175,7 @@ func (s *scanner) object() (value, bool) {
 		s.depth--
 		return v, true
 	}
+	from := len(s.members)
 	var seen map[string]bool
 	for {
 		s.space()
@@ -177,13 +187,14 @@ func (s *scanner) object() (value, bool) {
 		if !ok {
 			return v, false
 		}
-		if len(v.members) == 16 {
+		own := value{members: s.members[from:]}
+		if len(own.members) == 16 {
 			seen = make(map[string]bool, 32)
-			for _, m := range v.members {
+			for _, m := range own.members {
 				seen[m.key] = true
 			}
 		}
-		if seen != nil && seen[k] || seen == nil && v.member(k) != nil {
+		if seen != nil && seen[k] || seen == nil && own.member(k) != nil {
 			s.i, s.twice = at, k
 			return v, false
 		}
@@ -200,7 +211,7 @@ func (s *scanner) object() (value, bool) {
 		if !ok {
 			return v, false
 		}
-		v.members = append(v.members, member{k, x})
+		s.members = append(s.members, member{k, x})
 		s.space()
 		if s.i >= len(s.b) {
 			return v, false
@@ -211,6 +222,8 @@ func (s *scanner) object() (value, bool) {
 		case '}':
 			s.i++
 			s.depth--
+			v.members = slices.Clone(s.members[from:])
+			s.members = s.members[:from]
 			return v, true
 		default:
 			return v, false

@@ -66,7 +66,9 @@ func (d *decoder) fields(o object, r *Request) {
 	if v := o.v.member("fields"); v == nil || v.kind == 'n' {
 		return
 	}
-	for i, x := range o.array("fields", d.lim.Fields, "fields") {
+	list := o.array("fields", d.lim.Fields, "fields")
+	r.Fields = make([]Field, 0, len(list))
+	for i, x := range list {
 		r.Fields = append(r.Fields, d.field(x, o.at+"/fields/"+strconv.Itoa(i)))
 	}
 }

@@ -1,0 +1,103 @@
+package server
+
+import (
+	"context"
+	"log/slog"
+	"net/http"
+	"time"
+
+	"resq/engine/policy"
+	"resq/schema/problem"
+)
+
+// codeOK is the code of a call that succeeded, in the log and in the metrics. Answers carry none.
+const codeOK problem.Code = "OK"
+
+// record leaves one log line for a call, and counts it. What was asked for stays out of both: arguments and
+// answers are data.
+func (s *Server) record(ctx context.Context, who *policy.Principal, d *definition, r *Reply, err error, took time.Duration) {
+	level, code := slog.LevelInfo, codeOK
+	if err != nil {
+		code = r.Code
+	}
+	attrs := append(make([]slog.Attr, 0, 8), slog.String("tool", d.Name), slog.String("code", string(code)),
+		slog.String("request_id", r.RequestID), slog.Int64("ms", took.Milliseconds()), slog.Int("rows", r.Rows))
+	attrs = caused(attrs, who)
+	if err != nil {
+		for _, p := range problem.From(err) {
+			if p.Err != nil {
+				level = slog.LevelError
+				attrs = append(attrs, slog.String("cause", p.Err.Error()))
+			}
+		}
+	}
+	s.metrics.call(d.Name, code, took)
+	s.log.LogAttrs(ctx, level, "call", attrs...)
+}
+
+// recordUnknown is record for a tool that does not exist. The name is the caller's, so it is not told.
+func (s *Server) recordUnknown(ctx context.Context, who *policy.Principal, requestID string) {
+	s.metrics.call(noTool, problem.UnknownTool, 0)
+	s.log.LogAttrs(ctx, slog.LevelInfo, "call", caused([]slog.Attr{
+		slog.String("code", string(problem.UnknownTool)), slog.String("request_id", requestID),
+	}, who)...)
+}
+
+// recordRefused leaves one log line for a request that never was a call. The status is that of HTTP; over stdio
+// there is none.
+func (s *Server) recordRefused(ctx context.Context, who *policy.Principal, code problem.Code, status int, requestID string) {
+	attrs := []slog.Attr{slog.String("code", string(code))}
+	if status != 0 {
+		attrs = append(attrs, slog.Int("status", status))
+	}
+	if requestID != "" {
+		attrs = append(attrs, slog.String("request_id", requestID))
+	}
+	s.metrics.refused.WithLabelValues(string(code)).Inc()
+	s.log.LogAttrs(ctx, slog.LevelInfo, "refused", caused(attrs, who)...)
+}
+
+// caused adds whose doing it is, where that is known.
+func caused(attrs []slog.Attr, who *policy.Principal) []slog.Attr {
+	if who == nil {
+		return attrs
+	}
+	attrs = append(attrs, slog.String("principal", who.Name))
+	if who.Key != "" {
+		attrs = append(attrs, slog.String("key", who.Key))
+	}
+	return attrs
+}
+
+// A watchedWriter notices with which status the library answers, for the record of what it refuses.
+type watchedWriter struct {
+	http.ResponseWriter
+	status int
+}
+
+// WriteHeader is part of http.ResponseWriter.
+func (w *watchedWriter) WriteHeader(status int) {
+	if w.status == 0 {
+		w.status = status
+	}
+	w.ResponseWriter.WriteHeader(status)
+}
+
+// Flush is part of http.Flusher, which the library asks for before it streams.
+func (w *watchedWriter) Flush() { _ = http.NewResponseController(w.ResponseWriter).Flush() }
+
+// Unwrap is for http.ResponseController.
+func (w *watchedWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
+
+// refusedBy is the code of a refusal of the library, which has none of ours. Zero is for an answer.
+func refusedBy(status int) problem.Code {
+	switch {
+	case status < 400:
+		return ""
+	case status == http.StatusNotFound:
+		return problem.NotFound
+	case status >= 500:
+		return problem.DataIntegrity
+	}
+	return problem.InvalidArgument
+}
