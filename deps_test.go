@@ -37,6 +37,7 @@ var layers = []struct {
 	// The engine is handed its dialects; one that it knew by name could not be left out or added from outside.
 	{"engine", []string{"schema", "schema/problem", "schema/query", "engine/funcs", "engine/policy", "engine/plan", "engine/sqlgen"}},
 	{"access", []string{"schema/problem", "engine/policy"}},
+	{"registry", []string{"schema/problem", "engine"}},
 	{"server", []string{"schema/problem", "engine", "engine/policy", "access"}},
 	{"resources/store", nil},
 	{"resources", []string{"resources/store"}},
