@@ -41,7 +41,7 @@ var layers = []struct {
 	{"server", []string{"schema/problem", "engine", "engine/policy", "access"}},
 	{"resources/store", nil},
 	{"resources", []string{"resources/store"}},
-	{"cmd/resq", []string{"schema", "schema/introspect", "schema/problem", "schema/query", "engine", "engine/policy", "engine/dialect/mysql", "engine/dialect/postgres", "engine/dialect/sqlite", "access", "server", "resources"}},
+	{"cmd/resq", []string{"schema", "schema/introspect", "schema/problem", "schema/query", "engine", "engine/policy", "engine/dialect/mysql", "engine/dialect/postgres", "engine/dialect/sqlite", "access", "registry", "server", "resources"}},
 	// The soak test drives the program from outside.
 	{"bench/soak", nil},
 }

@@ -3,12 +3,16 @@ package registry
 import (
 	"bytes"
 	"context"
+	"crypto/hmac"
+	"crypto/sha256"
 	"encoding/csv"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -131,6 +135,26 @@ func TestVerifyFindsChanges(t *testing.T) {
 				t.Errorf("the break is %v; want %s and %q", err, c.at, c.text)
 			}
 		})
+	}
+}
+
+// Hashes and signatures can be made again from what docs/audit.md says alone.
+func TestFormat(t *testing.T) {
+	lines := linesIn(t, chainFile1(t, written(t), "00000001.jsonl"))
+	hash := sha256.Sum256(lines[1])
+	if !bytes.Contains(lines[2], []byte(`"prev":"`+hex.EncodeToString(hash[:])+`"`)) {
+		t.Errorf("line 3 does not name line 2: %s", lines[2])
+	}
+	key := hmac.New(sha256.New, secret)
+	key.Write([]byte("resq-audit-lines-v1"))
+	m := regexp.MustCompile(`^(.*),"mac":"([0-9a-f]{64})"}\n$`).FindSubmatch(lines[0])
+	if m == nil {
+		t.Fatalf("%s", lines[0])
+	}
+	mac := hmac.New(sha256.New, key.Sum(nil))
+	mac.Write(append(m[1], '}'))
+	if hex.EncodeToString(mac.Sum(nil)) != string(m[2]) {
+		t.Errorf("the signature is another: %s", lines[0])
 	}
 }
 
