@@ -3,7 +3,6 @@ package registry
 import (
 	"bufio"
 	"bytes"
-	"errors"
 	"fmt"
 	"log/slog"
 	"os"
@@ -12,8 +11,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"sync/atomic"
-	"syscall"
 	"testing"
 	"time"
 
@@ -124,72 +121,6 @@ func chainFile1(t *testing.T, dir, name string) string {
 	return files[0]
 }
 
-// A faultyDisk counts what is asked of it, and fails on demand.
-type faultyDisk struct {
-	osDisk
-	mu     sync.Mutex
-	files  []*faultyFile
-	full   bool // nothing can be written or made
-	noSync bool // the next Sync fails, and no other
-	slow   time.Duration
-	syncs  atomic.Int64
-}
-
-type faultyFile struct {
-	file
-	disk  *faultyDisk
-	syncs int
-	fails int // the value of syncs at the failure
-}
-
-var errSync = errors.New("injected: fsync")
-
-func (d *faultyDisk) create(path string) (file, error) {
-	f, err := d.osDisk.create(path)
-	if err != nil {
-		return nil, err
-	}
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	x := &faultyFile{file: f, disk: d}
-	d.files = append(d.files, x)
-	return x, nil
-}
-
-func (f *faultyFile) Write(b []byte) (int, error) {
-	f.disk.mu.Lock()
-	full := f.disk.full
-	f.disk.mu.Unlock()
-	if full {
-		n, _ := f.file.Write(b[:len(b)/2])
-		return n, syscall.ENOSPC
-	}
-	return f.file.Write(b)
-}
-
-func (f *faultyFile) Sync() error {
-	f.disk.syncs.Add(1)
-	f.disk.mu.Lock()
-	f.syncs++
-	fail := f.disk.noSync
-	if fail {
-		f.disk.noSync = false
-		f.fails = f.syncs
-	}
-	f.disk.mu.Unlock()
-	time.Sleep(f.disk.slow)
-	if fail {
-		return errSync
-	}
-	return f.file.Sync()
-}
-
-func (d *faultyDisk) set(f func()) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	f()
-}
-
 // Every line follows the one before, across files, restarts and rotation by size; an intent without an outcome is
 // pending at the next start, with everything that was said of it, and at no later one.
 func TestChainAcrossRestarts(t *testing.T) {
@@ -216,6 +147,9 @@ func TestChainAcrossRestarts(t *testing.T) {
 			t.Errorf("still pending: %+v", p)
 		}
 		must(t, l.Intent(engine.Record{Operation: fmt.Sprintf("open-%d", i), Principal: "alice", Rows: 2, Changes: []byte(`{"ids": [1, 2]}`)}))
+		if p := l.Pending(); len(p) != 0 {
+			t.Errorf("an intent of this process is pending: %+v", p)
+		}
 		for n := range 20 {
 			op := fmt.Sprintf("%d-%d", i, n)
 			must(t, l.Intent(engine.Record{Operation: op}))
@@ -363,176 +297,6 @@ func TestAdoption(t *testing.T) {
 	must(t, l.Close())
 	if _, err := Verify(dir, secret); err != nil {
 		t.Error(err)
-	}
-}
-
-// Intents that come together share an fsync, and one that comes alone waits for nobody.
-func TestGroupCommit(t *testing.T) {
-	d := &faultyDisk{slow: 2 * time.Millisecond}
-	o := quiet()
-	o.disk, o.window = d, 50*time.Millisecond
-	dir := filepath.Join(t.TempDir(), "audit")
-	l := mustOpen(t, dir, o)
-	const callers, each = 16, 20
-	var all sync.WaitGroup
-	for g := range callers {
-		all.Go(func() {
-			for i := range each {
-				if err := l.Intent(engine.Record{Operation: fmt.Sprintf("%d-%d", g, i)}); err != nil {
-					t.Error(err)
-				}
-			}
-		})
-	}
-	all.Wait()
-	if n := d.syncs.Load(); n > callers*each/4 || n < each {
-		t.Errorf("%d intents took %d fsyncs", callers*each, n)
-	} else {
-		t.Logf("%d intents of %d callers took %d fsyncs", callers*each, callers, n)
-	}
-	before := d.syncs.Load()
-	must(t, l.Intent(engine.Record{Operation: "the crowd is gone"})) // waits the window, once
-	start := time.Now()
-	for i := range 5 {
-		must(t, l.Intent(engine.Record{Operation: fmt.Sprint("alone ", i)}))
-	}
-	if took := time.Since(start); took > 5*o.window {
-		t.Errorf("five intents alone took %v", took)
-	}
-	if n := d.syncs.Load() - before; n != 6 {
-		t.Errorf("six intents one after the other took %d fsyncs", n)
-	}
-	must(t, l.Close())
-	if r := whole(t, dir); r.Lines < callers*each {
-		t.Errorf("%+v", r)
-	}
-}
-
-// An intent that an fsync did not make safe is an error, the file gets no other fsync, and the chain goes on in
-// the next file with all that was not an intent.
-func TestSyncFails(t *testing.T) {
-	d := &faultyDisk{}
-	o := quiet()
-	o.disk = d
-	dir := filepath.Join(t.TempDir(), "audit")
-	l := mustOpen(t, dir, o)
-	must(t, l.Intent(engine.Record{Operation: "before"}))
-	must(t, l.Note(Entry{Event: EventCall, Detail: "kept"}))
-	d.set(func() { d.noSync = true })
-	if err := l.Intent(engine.Record{Operation: "lost"}); !errors.Is(err, errSync) {
-		t.Fatalf("the intent returns %v", err)
-	}
-	must(t, l.Outcome(engine.Record{Operation: "before", Code: "OK"}))
-	must(t, l.Intent(engine.Record{Operation: "after"}))
-	must(t, l.Close())
-	d.set(func() {
-		if len(d.files) != 2 || d.files[0].syncs != d.files[0].fails || d.files[1].syncs == 0 {
-			t.Errorf("%d files; the first has %d fsyncs, of which number %d failed", len(d.files), d.files[0].syncs, d.files[0].fails)
-		}
-	})
-	r := whole(t, dir)
-	if !strings.Contains(notes(r), "00000001.jsonl:3: 2 lines from here on do not count") || len(r.Notes) != 1 {
-		t.Errorf("notes: %s", notes(r))
-	}
-	t.Logf("notes: %s", notes(r))
-	var seen []string
-	for _, e := range entries(t, dir) {
-		seen = append(seen, strings.TrimSpace(e.Event+" "+e.Reason+e.Operation+e.Detail))
-	}
-	want := []string{"open start", "intent before", "open fault", "call kept", "outcome before", "intent after", "checkpoint"}
-	if !slices.Equal(seen, want) {
-		t.Errorf("entries %q", seen)
-	}
-	if p := mustOpen(t, dir, quiet()).Pending(); len(p) != 1 || p[0].Operation != "after" {
-		t.Errorf("pending %+v", p)
-	}
-}
-
-// With many callers, an fsync that fails is told to every one whose line it should have made safe, and those who
-// come after are safe in the next file.
-func TestSyncFailsInACrowd(t *testing.T) {
-	d := &faultyDisk{slow: time.Millisecond}
-	o := quiet()
-	o.disk = d
-	dir := filepath.Join(t.TempDir(), "audit")
-	l := mustOpen(t, dir, o)
-	var all sync.WaitGroup
-	var mu sync.Mutex
-	kept, failed := map[string]bool{}, 0
-	for g := range 8 {
-		all.Go(func() {
-			for i := range 30 {
-				if g == 0 && i%10 == 5 {
-					d.set(func() { d.noSync = true })
-				}
-				op := fmt.Sprintf("%d-%d", g, i)
-				err := l.Intent(engine.Record{Operation: op})
-				mu.Lock()
-				if kept[op] = err == nil; err != nil {
-					failed++
-				}
-				mu.Unlock()
-				if err == nil && l.Outcome(engine.Record{Operation: op, Code: "OK"}) != nil {
-					t.Error("an outcome is lost")
-				}
-			}
-		})
-	}
-	all.Wait()
-	must(t, l.Close())
-	r := whole(t, dir)
-	got := map[string]int{}
-	for _, e := range entries(t, dir) {
-		if e.Operation != "" {
-			got[e.Operation+" "+e.Event]++
-		}
-	}
-	for op, ok := range kept {
-		n := 0
-		if ok {
-			n = 1
-		}
-		if got[op+" intent"] != n || got[op+" outcome"] != n {
-			t.Errorf("%s: kept %v, and there are %d intents and %d outcomes", op, ok, got[op+" intent"], got[op+" outcome"])
-		}
-	}
-	if failed < 3 || r.Files != 4 {
-		t.Errorf("%d failed, %d files", failed, r.Files)
-	}
-	t.Logf("3 failing fsyncs: %d of %d intents told so, all others kept once\n%s", failed, len(kept), notes(r))
-}
-
-// On a full disk intents fail and nothing half-written stays; when there is room again the chain goes on, and says
-// what it lost.
-func TestDiskFull(t *testing.T) {
-	d := &faultyDisk{}
-	o := quiet()
-	o.disk = d
-	dir := filepath.Join(t.TempDir(), "audit")
-	l := mustOpen(t, dir, o)
-	for _, op := range []string{"a", "b"} { // before there is a file, and in the middle of one
-		d.set(func() { d.full = true })
-		if err := l.Intent(engine.Record{Operation: op}); !errors.Is(err, syscall.ENOSPC) {
-			t.Fatalf("the intent returns %v", err)
-		}
-		if err := l.Note(Entry{Event: EventCall}); !errors.Is(err, syscall.ENOSPC) {
-			t.Fatalf("the note returns %v", err)
-		}
-		d.set(func() { d.full = false })
-		must(t, l.Intent(engine.Record{Operation: op + " again"}))
-	}
-	must(t, l.Close())
-	r := whole(t, dir)
-	if n := strings.Count(notes(r), "1 entries before this one could not be written"); n != 2 || len(r.Notes) != 2 || r.Files != 1 {
-		t.Errorf("%+v", r)
-	}
-	for _, e := range entries(t, dir) {
-		if e.Operation == "a" || e.Operation == "b" {
-			t.Errorf("an intent that failed is there: %+v", e)
-		}
-	}
-	if p := mustOpen(t, dir, quiet()).Pending(); len(p) != 2 {
-		t.Errorf("pending %+v", p)
 	}
 }
 

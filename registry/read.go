@@ -2,8 +2,6 @@ package registry
 
 import (
 	"bufio"
-	"context"
-	"encoding/csv"
 	"errors"
 	"fmt"
 	"io"
@@ -14,7 +12,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 )
 
 const fileForm = "%08d.jsonl"
@@ -115,7 +112,7 @@ func linesOf(files []chainFile) iter.Seq2[Line, error] {
 	}
 }
 
-// open lists the chains of an audit. That there is none is an error, because it is a slip of whoever named it.
+// openChains lists the chains of an audit. That there is none is an error, because it is a slip of whoever named it.
 func openChains(dir string) ([]string, error) {
 	names, err := chainNames(dir)
 	if errors.Is(err, fs.ErrNotExist) || err == nil && len(names) == 0 {
@@ -178,207 +175,4 @@ func merge(chains []iter.Seq2[Line, error]) iter.Seq2[Line, error] {
 			}
 		}
 	}
-}
-
-// followEvery is the time between two looks for new lines.
-const followEvery = 300 * time.Millisecond
-
-// Tail hands over the last n lines of an audit, by their times, and with follow those that are written from then
-// on, until the context ends, which is no error. It stops at an error of each.
-func Tail(ctx context.Context, dir string, n int, follow bool, each func(Line) error) error {
-	chains, err := openChains(dir)
-	if err != nil {
-		return err
-	}
-	var last []iter.Seq2[Line, error]
-	ends := map[string]*end{}
-	for _, c := range chains {
-		list, e, err := lastLines(c, n)
-		if err != nil {
-			return err
-		}
-		ends[c] = e
-		last = append(last, func(yield func(Line, error) bool) {
-			for _, l := range list {
-				if !yield(l, nil) {
-					return
-				}
-			}
-		})
-	}
-	var list []Line
-	for l, err := range merge(last) {
-		if err != nil {
-			return err
-		}
-		list = append(list, l)
-	}
-	for _, l := range list[max(0, len(list)-n):] {
-		if err := each(l); err != nil {
-			return err
-		}
-	}
-	for follow {
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-time.After(followEvery):
-		}
-		if chains, err = openChains(dir); err != nil {
-			return err
-		}
-		for _, c := range chains {
-			if ends[c] == nil {
-				ends[c] = &end{}
-			}
-			if err := ends[c].more(c, each); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
-}
-
-// An end is how far a chain has been read: so many whole lines of a file.
-type end struct {
-	number int
-	lines  int
-}
-
-// more hands over what was written since.
-func (e *end) more(dir string, each func(Line) error) error {
-	files, err := chainFiles(dir)
-	if err != nil {
-		return err
-	}
-	for _, f := range files {
-		if f.number < e.number {
-			continue
-		}
-		if f.number > e.number {
-			*e = end{number: f.number}
-		}
-		for l, err := range f.lines() {
-			if err != nil {
-				return err
-			}
-			if l.No <= e.lines || !l.whole { // one that is not whole yet is read again
-				continue
-			}
-			e.lines = l.No
-			if l.void {
-				continue
-			}
-			if err := each(l); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
-}
-
-// lastLines reads a chain from its end, file by file, until there are n lines.
-func lastLines(dir string, n int) ([]Line, *end, error) {
-	files, err := chainFiles(dir)
-	if err != nil {
-		return nil, nil, err
-	}
-	e := &end{}
-	var list []Line
-	for i := len(files) - 1; i >= 0 && (len(list) < n || e.number == 0); i-- {
-		var these []Line
-		for l, err := range files[i].lines() {
-			if err != nil {
-				return nil, nil, err
-			}
-			if !l.whole {
-				continue
-			}
-			if i == len(files)-1 {
-				*e = end{files[i].number, l.No}
-			}
-			if !l.void {
-				these = append(these, l)
-			}
-		}
-		if e.number == 0 {
-			e.number = files[i].number
-		}
-		list = append(these, list...)
-	}
-	return list, e, nil
-}
-
-// The forms of an export.
-const (
-	JSONLines = "jsonl" // the lines as they stand in the files, byte for byte
-	CSV       = "csv"
-)
-
-// Formats lists the forms of an export.
-func Formats() []string { return []string{JSONLines, CSV} }
-
-// Export writes the lines of a time, from the first moment to before the last one, zero times being no bounds. The
-// lines of several chains come by their times.
-func Export(w io.Writer, dir string, from, to time.Time, format string) error {
-	chains, err := openChains(dir)
-	if err != nil {
-		return err
-	}
-	var all []iter.Seq2[Line, error]
-	for _, c := range chains {
-		files, err := chainFiles(c)
-		if err != nil {
-			return err
-		}
-		all = append(all, linesOf(files))
-	}
-	out := bufio.NewWriter(w)
-	var put func(Line) error
-	table := csv.NewWriter(out)
-	switch format {
-	case JSONLines:
-		put = func(l Line) error { _, err := out.Write(l.Raw); return err }
-	case CSV:
-		put = func(l Line) error { return table.Write(row(&l.Entry)) }
-		if err := table.Write(columns); err != nil {
-			return err
-		}
-	default:
-		return fmt.Errorf("no format %q of an export; there are: %s", format, strings.Join(Formats(), ", "))
-	}
-	for l, err := range merge(all) {
-		if err != nil {
-			return err
-		}
-		at := l.Entry.Time
-		if !from.IsZero() && at.Before(from) || !to.IsZero() && !at.Before(to) {
-			continue
-		}
-		if err := put(l); err != nil {
-			return err
-		}
-	}
-	table.Flush()
-	return errors.Join(table.Error(), out.Flush())
-}
-
-// columns are those of an export as CSV, and row has their order.
-var columns = []string{
-	"time", "chain", "seq", "event", "request_id", "principal", "key_id", "client", "tool", "resource", "connection", "op_id",
-	"code", "rows", "ms", "statement", "catalog", "args_hmac", "args", "changes", "detail", "prev",
-}
-
-func row(e *Entry) []string {
-	cells := []string{
-		e.Time.Format(time.RFC3339Nano), e.Chain, strconv.FormatUint(e.Seq, 10), e.Event, e.Request, e.Principal, e.Key, e.Client, e.Tool,
-		e.Resource, e.Connection, e.Operation, e.Code, strconv.Itoa(e.Rows), strconv.FormatInt(e.Ms, 10), e.Statement, e.Catalog,
-		e.ArgumentsHMAC, string(e.Arguments), string(e.Changes), e.Detail, e.Prev,
-	}
-	for i, c := range cells {
-		if c != "" && strings.ContainsRune("=+-@\t\r", rune(c[0])) { // a spreadsheet would run it
-			cells[i] = "'" + c
-		}
-	}
-	return cells
 }

@@ -131,8 +131,6 @@ func (v *verifier) line(l *Line) bool {
 	switch {
 	case l.No == 1 && e.Event != EventOpen:
 		return v.broken(l, "the file does not begin with the line that opens it: lines before it are missing")
-	case l.No > 1 && e.Event == EventOpen:
-		return v.broken(l, "a line that opens a file stands in the middle of one: it was inserted or moved")
 	case e.signed() && v.sign != nil && !v.sign.vouches(l.Raw):
 		return v.broken(l, "the signature does not fit: the line was changed or forged, or the server had another secret")
 	}
@@ -153,8 +151,6 @@ func (v *verifier) link(l *Line) bool {
 		}
 	case v.last.Entry.Seq == 0:
 		v.note(l, "the chain begins with line %d: the files before are not here", e.Seq)
-	case e.Chain != v.last.Entry.Chain:
-		return v.broken(l, "the line is of the chain %q, the one before of %q: it was inserted or moved", e.Chain, v.last.Entry.Chain)
 	case e.Seq > v.at.seq+1:
 		return v.broken(l, "the lines %d to %d before this one are missing", v.at.seq+1, e.Seq-1)
 	case e.Seq <= v.at.seq:

@@ -41,7 +41,7 @@ func linesIn(t *testing.T, path string) [][]byte {
 	t.Helper()
 	raw, err := os.ReadFile(path)
 	must(t, err)
-	return bytes.SplitAfter(bytes.TrimSuffix(raw, nil), []byte("\n"))
+	return bytes.SplitAfter(raw, []byte("\n"))
 }
 
 // relink writes a file again with lines that fit each other, as someone would who has no secret.
@@ -59,11 +59,8 @@ func relink(t *testing.T, lines [][]byte) [][]byte {
 		}
 		mac := e.MAC
 		e.Seq, e.Prev, e.MAC = at.seq+1, at.hash, ""
-		line, err := newSigner([]byte("forged")).encode(Entry{})
+		line, err := json.Marshal(e)
 		must(t, err)
-		if line, err = json.Marshal(e); err != nil {
-			t.Fatal(err)
-		}
 		if mac != "" {
 			line = append(line[:len(line)-1], macMember+mac+`"}`...)
 		}
@@ -116,7 +113,9 @@ func TestVerifyFindsChanges(t *testing.T) {
 			l[4] = slices.Concat(l[4][:i], []byte("2999"), l[4][i+4:])
 			return relink(t, l[:5])
 		}, "00000002.jsonl:5", "checkpoint is missing"},
-		{"a moved file", "00000002.jsonl", func([][]byte) [][]byte { return nil }, "", ""}, // a shorter chain cannot be told from one that was cut
+		// What cannot be known: docs/audit.md says so.
+		{"all of the last file removed", "00000002.jsonl", func([][]byte) [][]byte { return nil }, "", ""},
+		{"the end of the last file removed", "00000002.jsonl", func(l [][]byte) [][]byte { return l[:3] }, "", ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			dir := written(t)
