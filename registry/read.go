@@ -71,7 +71,10 @@ func chainFiles(dir string) ([]chainFile, error) {
 }
 
 // lines reads a file.
-func (f chainFile) lines() iter.Seq2[Line, error] {
+func (f chainFile) lines() iter.Seq2[Line, error] { return f.linesBehind(0, 0) }
+
+// linesBehind reads a file behind so many lines, which have so many bytes.
+func (f chainFile) linesBehind(lines int, bytes int64) iter.Seq2[Line, error] {
 	return func(yield func(Line, error) bool) {
 		r, err := os.Open(f.path)
 		if err != nil {
@@ -79,8 +82,12 @@ func (f chainFile) lines() iter.Seq2[Line, error] {
 			return
 		}
 		defer r.Close()
+		if _, err := r.Seek(bytes, io.SeekStart); err != nil {
+			yield(Line{}, err)
+			return
+		}
 		in := bufio.NewReaderSize(r, 1<<16)
-		for no := 1; ; no++ {
+		for no := lines + 1; ; no++ {
 			raw, err := in.ReadBytes('\n')
 			if len(raw) > 0 {
 				l := Line{File: f.path, No: no, Raw: raw}

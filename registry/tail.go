@@ -1,6 +1,7 @@
 package registry
 
 import (
+	"bytes"
 	"context"
 	"iter"
 	"time"
@@ -39,7 +40,7 @@ func Tail(ctx context.Context, dir string, n int, follow bool, each func(Line) e
 		}
 		list = append(list, l)
 	}
-	for _, l := range list[max(0, len(list)-n):] {
+	for _, l := range list[max(0, len(list)-max(n, 0)):] {
 		if err := each(l); err != nil {
 			return err
 		}
@@ -65,10 +66,19 @@ func Tail(ctx context.Context, dir string, n int, follow bool, each func(Line) e
 	return nil
 }
 
-// An end is how far a chain has been read: so many whole lines of a file.
+// An end is how far a chain has been read: so many lines of a file, which have so many bytes.
 type end struct {
 	number int
 	lines  int
+	bytes  int64
+}
+
+// pass goes behind a line, unless it is just being written.
+func (e *end) pass(l Line) {
+	if bytes.HasSuffix(l.Raw, []byte("\n")) {
+		e.lines = l.No
+		e.bytes += int64(len(l.Raw))
+	}
 }
 
 // more hands over what was written since.
@@ -84,19 +94,14 @@ func (e *end) more(dir string, each func(Line) error) error {
 		if f.number > e.number {
 			*e = end{number: f.number}
 		}
-		for l, err := range f.lines() {
+		for l, err := range f.linesBehind(e.lines, e.bytes) {
 			if err != nil {
 				return err
 			}
-			if l.No <= e.lines || !l.whole { // one that is not whole yet is read again
-				continue
-			}
-			e.lines = l.No
-			if l.void {
-				continue
-			}
-			if err := each(l); err != nil {
-				return err
+			if e.pass(l); l.whole && !l.void {
+				if err := each(l); err != nil {
+					return err
+				}
 			}
 		}
 	}
@@ -111,24 +116,19 @@ func lastLines(dir string, n int) ([]Line, *end, error) {
 	}
 	e := &end{}
 	var list []Line
-	for i := len(files) - 1; i >= 0 && (len(list) < n || e.number == 0); i-- {
+	for i := len(files) - 1; i >= 0 && (len(list) < n || i == len(files)-1); i-- {
+		at := end{number: files[i].number}
 		var these []Line
 		for l, err := range files[i].lines() {
 			if err != nil {
 				return nil, nil, err
 			}
-			if !l.whole {
-				continue
-			}
-			if i == len(files)-1 {
-				*e = end{files[i].number, l.No}
-			}
-			if !l.void {
+			if at.pass(l); l.whole && !l.void {
 				these = append(these, l)
 			}
 		}
-		if e.number == 0 {
-			e.number = files[i].number
+		if i == len(files)-1 {
+			*e = at
 		}
 		list = append(these, list...)
 	}
