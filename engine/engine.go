@@ -68,8 +68,9 @@ type Engine struct {
 	seal *sealer
 	sign *signer
 	// rules names all that the catalog says about which rows are whose.
-	rules string
-	run   calls
+	rules    string
+	writable map[*schema.Resource]Verbs
+	run      calls
 }
 
 // A database is one connection's pool.
@@ -123,7 +124,7 @@ func New(cat *schema.Catalog, opts Options) (*Engine, error) {
 		return nil, err
 	}
 	opts.Writes = opts.Writes.filled()
-	e := &Engine{cat: cat, opts: opts, dbs: map[*schema.Connection]*database{}, rules: rulesHash(cat)}
+	e := &Engine{cat: cat, opts: opts, dbs: map[*schema.Connection]*database{}, rules: rulesHash(cat), writable: writable(cat)}
 	var err error
 	if e.sign, err = newSigner(append([][]byte{opts.Secret}, opts.Previous...)); err != nil {
 		return nil, err

@@ -217,3 +217,39 @@ func (e *Engine) Forget(ctx context.Context) error {
 	}
 	return errors.Join(errs...)
 }
+
+// Verbs are what can be done to rows, as a set.
+type Verbs uint8
+
+// The verbs.
+const (
+	Creates Verbs = 1 << iota
+	Updates
+	Deletes
+)
+
+// writable are the resources that take writes, with the verbs of each.
+func writable(cat *schema.Catalog) map[*schema.Resource]Verbs {
+	out := map[*schema.Resource]Verbs{}
+	for _, r := range cat.Resources {
+		var v Verbs
+		for _, w := range r.Writes {
+			v |= map[string]Verbs{string(query.Create): Creates, string(query.Update): Updates, string(query.Delete): Deletes}[w]
+		}
+		if v != 0 {
+			out[r] = v
+		}
+	}
+	return out
+}
+
+// Verbs is what a principal can do with some resource or other.
+func (e *Engine) Verbs(who *policy.Principal) (v Verbs) {
+	view := policy.For(e.cat, who)
+	for r, x := range e.writable {
+		if view.Visible(r) {
+			v |= x
+		}
+	}
+	return v
+}

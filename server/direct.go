@@ -155,7 +155,7 @@ func respond(id, result []byte) []byte {
 // listed gives the result of tools/list as the library writes it, from memory after the first time.
 func (s *Server) listed(version string, c caller) (listed, bool) {
 	key := partsKey{version: version, profile: c.view.profile, answers: max(c.version, 1)}
-	for _, d := range c.view.open(c.who) {
+	for _, d := range c.open() {
 		key.tools += d.Name + "\n"
 	}
 	s.parts.mu.Lock()
@@ -167,7 +167,7 @@ func (s *Server) listed(version string, c caller) (listed, bool) {
 	if version != "" {
 		ask = `{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{"_meta":{"` + metaVersionKey + `":"` + version + `","` + metaCapsKey + `":{}}}}`
 	}
-	raw, err := json.Marshal(s.mcp.HandleMessage(withCaller(context.Background(), caller{who: c.who, view: c.view, version: c.version}), json.RawMessage(ask)))
+	raw, err := json.Marshal(s.mcp.HandleMessage(withCaller(context.Background(), caller{who: c.who, verbs: c.verbs, view: c.view, version: c.version}), json.RawMessage(ask)))
 	if err != nil {
 		return listed{}, false
 	}

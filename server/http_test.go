@@ -85,7 +85,7 @@ func TestNames(t *testing.T) {
 			}
 		}
 	}
-	for _, name := range []string{"nosuch-tool", "res-query\x00", "rеs-query", "RES-QUERY", "res-create", "", strings.Repeat("x", 200)} {
+	for _, name := range []string{"nosuch-tool", "res-query\x00", "rеs-query", "RES-QUERY", "res-created", "", strings.Repeat("x", 200)} {
 		got := exchange{body: call(name, `{}`)}.do(t, url)
 		r := decode(t, got.body)
 		if got.status != 200 || r.Error == nil || r.Error.Code != -32602 || r.Error.Data.Error.Code != "UNKNOWN_TOOL" {

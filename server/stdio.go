@@ -233,7 +233,7 @@ func (l *stdio) answer(ctx context.Context, m *message) (response any) {
 	c := l.s.local()
 	if m.method == methodCall && m.id != nil {
 		if _, ok := l.s.tools.find(m.tool); !ok {
-			return l.refuse(m.id, mcp.INVALID_PARAMS, c.view.unknownTool(m.tool, c.who), problem.UnknownTool)
+			return l.refuse(m.id, mcp.INVALID_PARAMS, c.unknownTool(m.tool), problem.UnknownTool)
 		}
 	}
 	defer func() {
