@@ -164,11 +164,12 @@ func (e *Engine) Settle(ctx context.Context, id string, approve bool, by, reason
 	return nil
 }
 
-// Migrate makes the table of operations on every connection that writes. It changes nothing where it is.
-func (e *Engine) Migrate(ctx context.Context) error {
+// Migrate makes the table of operations on the connections of these names, or on every one that writes. It
+// changes nothing where it is.
+func (e *Engine) Migrate(ctx context.Context, names ...string) error {
 	for _, c := range e.cat.Connections {
 		db := e.dbs[c]
-		if db.write == nil || c.Control {
+		if db.write == nil || c.Control || len(names) > 0 && !slices.Contains(names, c.Name) {
 			continue
 		}
 		if err := migrate(ctx, db, c); err != nil {

@@ -55,3 +55,12 @@ func (l *Listing) JSON() []byte {
 	b := append([]byte(`{"tools":[`), bytes.Join(list, []byte{','})...)
 	return append(b, "]}"...)
 }
+
+// Tools are the names of all tools.
+func Tools() []string {
+	names := make([]string, len(order))
+	for i := range order {
+		names[i] = order[i].Name
+	}
+	return names
+}
