@@ -188,7 +188,7 @@ func (db *database) openWrite(c *schema.Connection, pool int, timeout time.Durat
 	db.write.SetMaxOpenConns(n)
 	db.write.SetMaxIdleConns(n)
 	db.write.SetConnMaxIdleTime(5 * time.Minute)
-	db.writes, db.ops = newQueue(n, timeout), db.driver.Operations()
+	db.writes, db.ops = newQueue(max(n, 4), timeout), db.driver.Operations() // where one writes at a time the others wait their turn
 	return nil
 }
 
