@@ -52,6 +52,7 @@ func TestWrites(t *testing.T) {
 		t.Fatalf("no case files in %s: %v", writesDir, err)
 	}
 	people := peopleOf(t, filepath.Join(officeDir, "principals.yaml"))
+	people["reader"].Scopes = []string{"read"}
 	for _, file := range files {
 		t.Run(strings.TrimSuffix(strings.TrimPrefix(filepath.ToSlash(file), writesDir+"/"), ".txtar"), func(t *testing.T) {
 			c, err := parseArchive([]byte(readFile(t, file)))
@@ -172,9 +173,15 @@ func (s *story) call(step, who, tool, raw string) {
 	})
 	var a *engine.Answer
 	var err error
-	if tool == "res-query" {
+	switch tool {
+	case "res-query":
 		a, err = s.b.engine.Query(context.Background(), p, []byte(raw))
-	} else {
+	case "res-schema":
+		if a, err = s.b.engine.Describe(context.Background(), p, []byte(raw)); err == nil {
+			s.told[step+".answer"] = strings.TrimSuffix(string(a.Text), "\n")
+			return
+		}
+	default:
 		a, err = s.b.engine.Write(context.Background(), p, engine.Call{Tool: tool, Args: []byte(raw)})
 	}
 	if err != nil {

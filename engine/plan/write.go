@@ -557,3 +557,6 @@ func Touched(r *schema.Resource) []Assignment {
 	}
 	return out
 }
+
+// Filled says whether the engine fills f, so that callers do not.
+func Filled(r *schema.Resource, f *schema.Field) bool { return role(r, f) != "" }
