@@ -45,7 +45,7 @@ func (w *write) confirm(ctx context.Context) (*Answer, error) {
 		}
 		ctx, cancel := context.WithTimeout(ctx, w.db.timeout)
 		defer cancel()
-		ids, err := w.ledger.live(ctx, w.db.write, w.who, w.binding)
+		ids, err := w.ledger.live(ctx, w.ledger.pool, w.who, w.binding)
 		if err != nil {
 			return nil, problem.List{w.db.fault(ctx, err)}
 		}
@@ -59,6 +59,9 @@ func (w *write) confirm(ctx context.Context) (*Answer, error) {
 
 // apply makes a previewed change, once (security.md 3.7).
 func (w *write) apply(ctx context.Context, op string) (*Answer, error) {
+	if w.ledger.apart {
+		return w.applyApart(ctx, op)
+	}
 	var res result
 	started := false
 	err := w.transaction(ctx, func(ctx context.Context, tx *sqlx.Tx) error {
@@ -112,6 +115,9 @@ func (w *write) apply(ctx context.Context, op string) (*Answer, error) {
 func withOperation(err error, op string) error {
 	if l := problem.From(err); l[0].Code == problem.OutcomeUnknown {
 		p := *l[0]
+		if p.Err == nil { // not of a connection that broke
+			return err
+		}
 		p.Hint = "send the same call again: it cannot run twice; or ask res-operation for " + op
 		return problem.List{&p}
 	}
@@ -153,7 +159,7 @@ func (w *write) budget(ctx context.Context, tx *sqlx.Tx, o *operation) error {
 	if w.lim.RowsPerHour < 0 || o.State == approved || w.verb == query.Create {
 		return nil
 	}
-	n, err := w.ledger.changed(ctx, tx, w.who)
+	n, err := w.ledger.changed(ctx, w.ledger.in(tx), w.who)
 	if err != nil {
 		return err
 	}

@@ -137,13 +137,17 @@ func (w *write) settle(ctx context.Context, undoes string) error {
 	r := w.change.Resource()
 	w.verb, w.undoes = w.change.Verb(), undoes
 	w.db = w.e.dbs[r.Connection]
-	w.ledger = ledger{w.db}
-	if err := w.db.ready(ctx); err != nil {
+	w.ledger = w.e.ledger(w.db)
+	if err := w.e.ready(ctx, w.db); err != nil {
 		return err
 	}
 	w.mode = r.Confirm
-	if w.mode == "none" && (w.verb == query.Delete || undoes != "") {
+	if w.mode == "none" && (w.verb == query.Delete || undoes != "" || w.ledger.apart) {
 		w.mode = "token"
+	}
+	if w.ledger.apart && w.verb == query.Create && undoes == "" {
+		return problem.List{{Code: problem.PermissionDenied, Stage: problem.Resources, At: "/resource", Message: "this connection keeps no operations beside its data, so a creation could not be told from its repetition",
+			Hint: "the operator makes the table of operations there with resq migrate"}}
 	}
 	w.binding = binding(w.who, w.call.Tool, w.change, undoes)
 	w.catalog = policyHash(w.who, r, w.e.rules)
@@ -151,11 +155,11 @@ func (w *write) settle(ctx context.Context, undoes string) error {
 }
 
 // ready checks once that a connection can be written through.
-func (db *database) ready(ctx context.Context) error {
+func (e *Engine) ready(ctx context.Context, db *database) error {
 	if db.write == nil {
 		return problem.List{{Code: problem.PermissionDenied, Stage: problem.Resources, Message: "this connection only reads"}}
 	}
-	if db.set.Load() {
+	if db.set.Load() || db.control {
 		return nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, db.timeout)

@@ -56,6 +56,7 @@ type Options struct {
 	Secret   []byte           // seals cursors, confirm tokens and before-images; random, so that they end with the process
 	Previous [][]byte         // earlier secrets, whose tokens and before-images are still good
 	Writes   WriteLimits
+	Control  string       // DSN of the control store, of connections with operations: control; made when it is not there
 	Audit    Auditor      // of writes; nothing
 	Log      *slog.Logger // nothing
 }
@@ -67,6 +68,8 @@ type Engine struct {
 	dbs  map[*schema.Connection]*database
 	seal *sealer
 	sign *signer
+	// store keeps the operations of connections that have no table for them; nil when there are none.
+	store *control
 	// rules names all that the catalog says about which rows are whose.
 	rules    string
 	writable map[*schema.Resource]Verbs
@@ -86,6 +89,7 @@ type database struct {
 	writes  *queue
 	ops     sqlgen.Operations
 	set     atomic.Bool // the table of operations is there
+	control bool        // or they are kept in the control store
 	effects sync.Map    // *schema.Resource → sqlgen.Effects
 }
 
@@ -137,6 +141,9 @@ func New(cat *schema.Catalog, opts Options) (*Engine, error) {
 			return nil, errors.Join(err, e.Close())
 		}
 	}
+	if err := e.prepareControl(); err != nil {
+		return nil, errors.Join(err, e.Close())
+	}
 	return e, nil
 }
 
@@ -184,6 +191,7 @@ func (db *database) openWrite(c *schema.Connection, pool int, timeout time.Durat
 	if db.driver.Name() == "sqlite" {
 		n = 1
 	}
+	db.control = c.Control
 	db.write = sqlx.NewDb(sql.OpenDB(in), db.driver.Name())
 	db.write.SetMaxOpenConns(n)
 	db.write.SetMaxIdleConns(n)
@@ -195,7 +203,7 @@ func (db *database) openWrite(c *schema.Connection, pool int, timeout time.Durat
 // Close waits for the calls that run and closes every pool that no other engine uses.
 func (e *Engine) Close() error {
 	e.run.finish()
-	var errs []error
+	errs := []error{e.store.close()}
 	for _, db := range e.dbs {
 		if db.shared.drop() {
 			errs = append(errs, db.Close())

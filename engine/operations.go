@@ -19,12 +19,13 @@ import (
 func (e *Engine) find(ctx context.Context, id string) (*operation, *database, error) {
 	for _, c := range e.cat.Connections {
 		db := e.dbs[c]
-		if db.write == nil || db.ready(ctx) != nil {
+		if db.write == nil || e.ready(ctx, db) != nil {
 			continue
 		}
 		ctx, cancel := context.WithTimeout(ctx, db.timeout)
 		defer cancel()
-		o, err := ledger{db}.load(ctx, db.write, id, false)
+		l := e.ledger(db)
+		o, err := l.load(ctx, l.pool, id, false)
 		if err != nil {
 			return nil, nil, problem.List{db.fault(ctx, err)}
 		}
@@ -107,10 +108,10 @@ func (e *Engine) Operations(ctx context.Context, state string, limit int) ([]Ope
 		if db.write == nil {
 			continue
 		}
-		if err := db.ready(ctx); err != nil {
+		if err := e.ready(ctx, db); err != nil {
 			return nil, err
 		}
-		list, err := ledger{db}.list(ctx, state, limit)
+		list, err := e.ledger(db).list(ctx, state, limit)
 		if err != nil {
 			return nil, problem.List{db.fault(ctx, err)}
 		}
@@ -154,7 +155,7 @@ func (e *Engine) Settle(ctx context.Context, id string, approve bool, by, reason
 	}
 	ctx, cancel := context.WithTimeout(ctx, db.timeout)
 	defer cancel()
-	done, err := ledger{db}.settle(ctx, id, state, by, reason)
+	done, err := e.ledger(db).settle(ctx, id, state, by, reason)
 	if err != nil {
 		return problem.List{db.fault(ctx, err)}
 	}
@@ -210,9 +211,9 @@ func (e *Engine) Migrations() map[string][]string {
 func (e *Engine) Forget(ctx context.Context) error {
 	var errs []error
 	for _, c := range e.cat.Connections {
-		if db := e.dbs[c]; db.write != nil && db.ready(ctx) == nil {
+		if db := e.dbs[c]; db.write != nil && e.ready(ctx, db) == nil {
 			ctx, cancel := context.WithTimeout(ctx, db.timeout)
-			errs = append(errs, ledger{db}.forget(ctx, e.opts.Writes))
+			errs = append(errs, e.ledger(db).forget(ctx, e.opts.Writes))
 			cancel()
 		}
 	}

@@ -84,6 +84,12 @@ func (e *Engine) Renew(cat *schema.Catalog) (*Engine, error) {
 			return nil, errors.Join(err, n.Close())
 		}
 	}
+	if n.store = e.store; n.store != nil {
+		n.store.shared.take()
+	}
+	if err := n.prepareControl(); err != nil {
+		return nil, errors.Join(err, n.Close())
+	}
 	return n, nil
 }
 

@@ -118,10 +118,15 @@ func (s *source) open(ctx context.Context, log *slog.Logger, progress io.Writer)
 	}
 	opts := engine.Options{
 		Secret: o.secret, Previous: o.config.Previous, Drivers: drivers(), Limits: o.config.Limits, MaxBytes: o.config.MaxBytes, Timeout: o.config.Timeout,
-		Writes: o.config.Writes, Log: log,
+		Writes: o.config.Writes, Log: log, Control: "sqlite:" + filepath.Join(stateDir(o.config.State), "control.sqlite"),
 	}
 	o.audit = &audit{dir: filepath.Join(stateDir(o.config.State), auditDir), secret: o.secret, log: log}
 	opts.Audit = o.audit
+	if slices.ContainsFunc(cat.Connections, func(c *schema.Connection) bool { return c.Control }) {
+		if err := os.MkdirAll(stateDir(o.config.State), 0o700); err != nil {
+			return nil, failure{err}
+		}
+	}
 	if o.engine, err = engine.New(cat, opts); err != nil {
 		return nil, err
 	}
