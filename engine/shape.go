@@ -40,6 +40,15 @@ type column struct {
 	dbType   string
 }
 
+// A cell takes a value as the driver has it, until the next row is read: Rows.Scan would copy every text.
+type cell struct{ v *any }
+
+// Scan is part of sql.Scanner.
+func (c cell) Scan(v any) error {
+	*c.v = v
+	return nil
+}
+
 // A shaper turns rows into an answer.
 type shaper struct {
 	e     *Engine
@@ -49,7 +58,7 @@ type shaper struct {
 	cols  []column
 	shown int
 	vals  []any
-	dest  []any
+	dest  []any // the vals, as Rows.Scan wants them
 
 	body    []byte
 	one     []byte
@@ -69,7 +78,7 @@ func (e *Engine) shaper(rows *sql.Rows, d Driver, who *policy.Principal, p *plan
 	n := len(root.Out)
 	s := &shaper{e: e, who: who, p: p, r: r, shown: n - root.Hidden, cols: make([]column, n), vals: make([]any, n), dest: make([]any, n), notices: p.Notices()}
 	for i, o := range root.Out {
-		s.dest[i] = &s.vals[i]
+		s.dest[i] = cell{&s.vals[i]}
 		c := &s.cols[i]
 		*c = column{name: o.Name, t: o.Expr.Type(), field: o.Field, mask: o.Mask, dataType: o.DataType, computed: o.Field == nil}
 		if x, ok := o.Expr.(*plan.Column); ok {
@@ -162,7 +171,11 @@ func (s *shaper) row() (bool, error) {
 	if len(page.Keys) > 0 {
 		s.last = s.last[:0]
 		for _, k := range page.Keys {
-			s.last = append(s.last, s.vals[k])
+			v := s.vals[k]
+			if text, ok := v.([]byte); ok { // which is the driver's own until the next row
+				v = bytes.Clone(text)
+			}
+			s.last = append(s.last, v)
 		}
 	}
 	return true, nil
