@@ -3,6 +3,7 @@ package engine
 import (
 	"bytes"
 	"database/sql"
+	"slices"
 	"strconv"
 
 	"resq/engine/plan"
@@ -165,6 +166,9 @@ func (s *shaper) row() (bool, error) {
 		}
 		s.more, s.cut = true, true
 		return false, nil
+	}
+	if len(s.body)+len(s.one) > cap(s.body) { // twice as much: append alone grows a large text by a quarter, and copies it each time
+		s.body = slices.Grow(s.body, len(s.body)+len(s.one))
 	}
 	s.body = append(s.body, s.one...)
 	s.n++
