@@ -93,7 +93,7 @@ type database struct {
 	effects sync.Map    // *schema.Resource → sqlgen.Effects
 }
 
-// poolSize is the most connections of a pool when the catalog does not say.
+// poolSize is the most connections of a pool when neither the catalog nor the driver says.
 const poolSize = 16
 
 // Check finds what is wrong with a catalog's row rules and sets that only an engine can see. The error is a
@@ -164,6 +164,9 @@ func (e *Engine) open(c *schema.Connection) error {
 		n := c.Pool
 		if n == 0 {
 			n = poolSize
+			if own, ok := d.(interface{ PoolSize() int }); ok {
+				n = own.PoolSize()
+			}
 		}
 		db.SetMaxOpenConns(n)
 		db.SetMaxIdleConns(n)

@@ -3,6 +3,7 @@ package engine
 import (
 	"bytes"
 	"database/sql"
+	"slices"
 	"strconv"
 
 	"resq/engine/plan"
@@ -42,6 +43,15 @@ type column struct {
 	dbType   string
 }
 
+// A cell takes a value as the driver has it, until the next row is read: Rows.Scan would copy every text.
+type cell struct{ v *any }
+
+// Scan is part of sql.Scanner.
+func (c cell) Scan(v any) error {
+	*c.v = v
+	return nil
+}
+
 // A shaper turns rows into an answer.
 type shaper struct {
 	e     *Engine
@@ -51,7 +61,7 @@ type shaper struct {
 	cols  []column
 	shown int
 	vals  []any
-	dest  []any
+	dest  []any // the vals, as Rows.Scan wants them
 
 	body    []byte
 	one     []byte
@@ -70,7 +80,7 @@ func (e *Engine) shaper(rows *sql.Rows, d Driver, who *policy.Principal, p *plan
 	}
 	s := &shaper{cols: cols, e: e, who: who, p: p, r: r, shown: len(root.Out) - root.Hidden, vals: make([]any, len(root.Out)), dest: make([]any, len(root.Out)), notices: p.Notices()}
 	for i := range root.Out {
-		s.dest[i] = &s.vals[i]
+		s.dest[i] = cell{&s.vals[i]}
 	}
 	s.body = make([]byte, 0, 1024)
 	s.head()
@@ -170,12 +180,19 @@ func (s *shaper) row() (bool, error) {
 		s.more, s.cut = true, true
 		return false, nil
 	}
+	if len(s.body)+len(s.one) > cap(s.body) { // twice as much: append alone grows a large text by a quarter, and copies it each time
+		s.body = slices.Grow(s.body, len(s.body)+len(s.one))
+	}
 	s.body = append(s.body, s.one...)
 	s.n++
 	if len(page.Keys) > 0 {
 		s.last = s.last[:0]
 		for _, k := range page.Keys {
-			s.last = append(s.last, s.vals[k])
+			v := s.vals[k]
+			if text, ok := v.([]byte); ok { // which is the driver's own until the next row
+				v = bytes.Clone(text)
+			}
+			s.last = append(s.last, v)
 		}
 	}
 	return true, nil

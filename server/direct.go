@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"net/http"
 	"strconv"
+	"strings"
 	"sync"
 	"unicode/utf8"
 
@@ -111,8 +112,8 @@ func (s *Server) direct(ctx context.Context, m *message, c caller) ([]byte, bool
 		return nil, false
 	}
 	size := 768 + len(r.structured)
-	for _, t := range r.Texts {
-		size += len(t) + len(t)/8
+	for _, t := range r.Texts { // what is escaped in an answer of rows; the rest grows it
+		size += len(t) + strings.Count(t, `"`) + strings.Count(t, "\n") + strings.Count(t, `\`)
 	}
 	b := append(make([]byte, 0, size), `{"jsonrpc":"2.0","id":`...)
 	b = append(b, m.id...)
