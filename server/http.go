@@ -54,7 +54,9 @@ var ending = &problem.Problem{
 }
 
 // wanted says whether somebody waits for the answer of a call.
-func wanted(ctx context.Context) bool { return ctx.Err() == nil || errors.Is(context.Cause(ctx), ending) }
+func wanted(ctx context.Context) bool {
+	return ctx.Err() == nil || errors.Is(context.Cause(ctx), ending)
+}
 
 // Serve answers on l until ctx ends. Then it takes no new requests and lets the running ones finish for ten seconds;
 // a request that is still running after that is cut, its statement ended on the database, and its client told.
