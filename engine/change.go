@@ -198,7 +198,7 @@ func (w *write) transaction(ctx context.Context, f func(ctx context.Context, tx 
 			break
 		}
 	}
-	if c := problem.From(err)[0].Code; unknown != nil && (c == problem.Unavailable || c == problem.Timeout || c == problem.Conflict && problem.From(err)[0].Reason == "busy") {
+	if c := problem.From(err)[0].Code; unknown != nil && (c == problem.Unavailable || c == problem.Timeout || c == problem.Cancelled || c == problem.Conflict && problem.From(err)[0].Reason == "busy") {
 		return unknown // what was asked again could not be told
 	}
 	return err

@@ -214,8 +214,8 @@ func (g *guard) direct(w http.ResponseWriter, r *http.Request, m *message, c cal
 	if !ok {
 		return false
 	}
-	stop()                // nothing is told after the answer
-	if ctx.Err() != nil { // nobody waits for it
+	stop() // nothing is told after the answer
+	if !wanted(ctx) {
 		return true
 	}
 	if session := r.Header.Get(mcpgo.HeaderKeySessionID); session != "" && m.method == methodCall &&

@@ -46,7 +46,7 @@ func (f *fake) Query(ctx context.Context, who *policy.Principal, raw []byte) (*e
 		f.started <- struct{}{}
 		<-ctx.Done()
 		f.stopped <- context.Cause(ctx)
-		return nil, ctx.Err()
+		return nil, context.Cause(ctx)
 	case "panic":
 		panic("secret dsn postgres://u:p@h/db")
 	case "nothing":

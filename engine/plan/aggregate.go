@@ -75,7 +75,10 @@ func wide(e Expr) bool {
 	case *Arith:
 		return x.Op != "%" && x.Op != "/"
 	case *Call:
-		return x.Fn.Name == "SUM" || x.Fn.Name == "ABS"
+		switch x.Fn.Name {
+		case "SUM", "ABS", "ROUND", "TRUNCATE":
+			return true
+		}
 	}
 	return false
 }

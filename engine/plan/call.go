@@ -108,11 +108,29 @@ func (x *xbinder) window(call *Call, c *query.Call) Expr {
 		x.fail(problem.ExprNotAllowed, problem.Constructs, "a RANGE frame with an offset", "ROWS BETWEEN n PRECEDING AND CURRENT ROW")
 	}
 	call.Over = w
+	if len(call.Args) > 1 && (call.Fn.Name == "LAG" || call.Fn.Name == "LEAD") {
+		return x.offset(call)
+	}
 	if call.Fn.Name == "PERCENT_RANK" || call.Fn.Name == "CUME_DIST" {
 		// MariaDB gives ten digits behind the point.
 		return x.apply("ROUND", []operand{{e: call}, {e: &Int{N: 10}, lit: &query.Literal{Kind: 'i', Text: "10"}}}, "", problem.ExprNotAllowed)
 	}
 	return call
+}
+
+// offset binds LAG and LEAD with a number of rows. MariaDB's take no default, so it stands where a LAG of 1, which
+// is never NULL, finds no row.
+func (x *xbinder) offset(call *Call) Expr {
+	call.Fn = funcs.Must("#" + call.Fn.Name)
+	if len(call.Args) == 2 {
+		return call
+	}
+	def := call.Args[2]
+	x.literalFits(call, def)
+	t := union(call.T, def.Type())
+	there := &Call{Fn: call.Fn, Args: []Expr{&Int{N: 1}, call.Args[1]}, Over: call.Over, T: schema.Type{Kind: schema.Integer}}
+	call.Args = call.Args[:2]
+	return &Case{Whens: []When{{&Null{X: there}, convertTo(def, t)}}, Else: convertTo(call, t), T: t}
 }
 
 // unitCall binds the calls whose first argument is the bare name of a unit.
@@ -159,6 +177,9 @@ func (x *xbinder) arity(name string) {
 		if f.Variadic || f.Optional > 0 {
 			hint += " to " + hi
 		}
+	}
+	if name == "LOG" { // of one number it is the natural one here and that of ten there
+		hint = "LOG(base, x); LN is the natural logarithm, LOG10 and LOG2 the others"
 	}
 	x.fail(problem.ExprNotAllowed, problem.Constructs, name+" with this number of arguments", hint)
 }
@@ -215,10 +236,13 @@ func (x *xbinder) row(f *funcs.Func, ops []operand, bad problem.Code) Expr {
 	switch {
 	case f.Name == "SUBSTRING":
 		return x.substring(c, bad)
-	case f.Result == funcs.RoundOf && c.T.Kind == schema.Integer:
+	case f.Name == "SUBSTRING_INDEX" && c.Args[2].(*Int).N < 0:
+		f = funcs.Must("#SUBSTRING_INDEX_END")
+		c.Args[2] = &Int{N: -c.Args[2].(*Int).N}
+	case f.Result == funcs.RoundOf && c.T.Kind == schema.Integer && (len(c.Args) == 1 || c.Args[1].(*Int).N >= 0):
 		return c.Args[0] // nothing to round
 	case f.Result == funcs.RoundOf && c.T.Kind == schema.Decimal && len(c.Args) == 2:
-		c.T.Scale = min(types[0].Scale, int(c.Args[1].(*Int).N))
+		c.T.Scale = max(0, min(types[0].Scale, int(c.Args[1].(*Int).N)))
 	}
 	c.Fn = f.For(types[0])
 	return c
@@ -261,6 +285,16 @@ func (x *xbinder) argument(f *funcs.Func, i int, o operand, shared schema.Type, 
 		return x.numeric(o.e)
 	case funcs.Moment:
 		return x.moment(o)
+	case funcs.Clock:
+		if o.e.Type().Kind == schema.Time {
+			return o.e
+		}
+		if a, ok := o.e.(*Arg); ok {
+			if v, ok := retype(a, schema.Type{Kind: schema.Time}); ok {
+				return v
+			}
+		}
+		return x.moment(o)
 	case funcs.Day:
 		if o.e.Type().Kind == schema.Date {
 			return o.e
@@ -275,11 +309,18 @@ func (x *xbinder) argument(f *funcs.Func, i int, o operand, shared schema.Type, 
 				return &Int{N: n}
 			}
 		}
+		if lengthens(f) {
+			bad = problem.FunctionNotAllowed // a text without bounds is none of its uses
+		}
 		x.fail(bad, problem.Constructs, f.Name+" takes a plain whole number as argument "+strconv.Itoa(i+1),
 			"from "+strconv.FormatInt(a.Min, 10)+" to "+strconv.FormatInt(a.Max, 10))
 	case funcs.LitText:
-		if o.lit == nil || o.lit.Kind == 'n' || int64(len([]rune(o.lit.Text))) > a.Max {
-			x.fail(bad, problem.Constructs, f.Name+" takes a plain 'string' as argument "+strconv.Itoa(i+1), "of at most "+strconv.FormatInt(a.Max, 10)+" characters")
+		if o.lit == nil || o.lit.Kind == 'n' || int64(len([]rune(o.lit.Text))) > a.Max || int64(len(o.lit.Text)) < a.Min {
+			hint := "of at most " + strconv.FormatInt(a.Max, 10) + " characters"
+			if a.Min > 0 {
+				hint += ", not empty"
+			}
+			x.fail(bad, problem.Constructs, f.Name+" takes a plain 'string' as argument "+strconv.Itoa(i+1), hint)
 		}
 		return &Arg{Value: o.lit.Text, T: schema.Type{Kind: schema.Text}}
 	}
@@ -318,7 +359,7 @@ func (x *xbinder) special(name string, ops []operand, castTo string, bad problem
 		}
 		l, r := x.numeric(ops[0].e), x.numeric(ops[1].e)
 		return &Arith{Op: "%", L: l, R: r, T: arithType("%", l.Type(), r.Type())}
-	case "JSON_VALUE", "JSON_EXTRACT", "JSON_LENGTH", "JSON_ARRAY_LENGTH":
+	case "JSON_VALUE", "JSON_EXTRACT", "JSON_LENGTH", "JSON_ARRAY_LENGTH", "JSON_TYPE":
 		return x.document(name, ops, bad)
 	}
 	return x.timeCall(name, ops, bad)

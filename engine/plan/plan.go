@@ -282,11 +282,13 @@ type (
 		X     Expr
 		Parts []TimePart
 	}
-	// A Document reads a JSON document at Path: its scalar as text, or its length when Length.
+	// A Document reads a JSON document at Path: its scalar as text, its length when Length, or
+	// the word for what it is when Kind.
 	Document struct {
 		Doc    Expr
 		Path   Path
 		Length bool
+		Kind   bool
 	}
 	// A Contains tests JSON arrays: whether Doc, at Path, holds one of Values.
 	Contains struct {

@@ -208,7 +208,7 @@ func sameShape(a, b Expr) bool {
 		return ok && slices.Equal(x.Parts, y.Parts)
 	case *Document:
 		y, ok := b.(*Document)
-		return ok && x.Length == y.Length && slices.Equal(x.Path, y.Path)
+		return ok && x.Length == y.Length && x.Kind == y.Kind && slices.Equal(x.Path, y.Path)
 	}
 	return false
 }

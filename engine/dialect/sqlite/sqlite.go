@@ -123,7 +123,10 @@ func wide(e plan.Expr) bool {
 	case *plan.Arith:
 		return x.T.Kind == schema.Integer && x.Op != "%"
 	case *plan.Call:
-		return x.T.Kind == schema.Integer && (x.Fn.Name == "SUM" || x.Fn.Name == "ABS")
+		switch x.Fn.Name {
+		case "SUM", "ABS", "ROUND", "TRUNCATE":
+			return x.T.Kind == schema.Integer
+		}
 	}
 	return false
 }
