@@ -37,6 +37,7 @@ type column struct {
 	mask     string
 	dataType string
 	path     bool // the path of a walk
+	numbers  bool // its keys are numbers
 	computed bool
 	decode   func(any) any
 	dbType   string
@@ -87,7 +88,9 @@ func columnsOf(rows *sql.Rows, d Driver, out []*plan.Output) ([]column, error) {
 	for i, o := range out {
 		c := column{name: o.Name, t: o.Expr.Type(), field: o.Field, mask: o.Mask, dataType: o.DataType, computed: o.Field == nil}
 		if x, ok := o.Expr.(*plan.Column); ok {
+			x = x.Origin()
 			c.path = x.Pseudo == "path"
+			c.numbers = c.path && x.Source.Walk.Child.Type.Kind == schema.Integer
 			c.computed = false
 		}
 		if i < len(types) {

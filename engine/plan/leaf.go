@@ -20,6 +20,9 @@ func (b *binder) group(sc *scope, n *query.Node, def *Source, cl clause) Expr {
 	for _, l := range n.Leaves {
 		if e := b.leaf(sc, l, def, cl); e != nil {
 			xs = append(xs, e)
+			if cl.name == "having" {
+				sc.having = append(sc.having, placed{e, l.At})
+			}
 		}
 	}
 	for _, c := range n.Children {
