@@ -86,12 +86,11 @@ func columnsOf(rows *sql.Rows, d Driver, out []*plan.Output) ([]column, error) {
 	}
 	cols := make([]column, len(out))
 	for i, o := range out {
-		c := column{name: o.Name, t: o.Expr.Type(), field: o.Field, mask: o.Mask, dataType: o.DataType, computed: o.Field == nil}
+		c := column{name: o.Name, t: o.Type(), field: o.Field, mask: o.Mask, dataType: o.DataType, computed: o.Calculated()}
 		if x, ok := o.Expr.(*plan.Column); ok {
 			x = x.Origin()
 			c.path = x.Pseudo == "path"
 			c.numbers = c.path && x.Source.Walk.Child.Type.Kind == schema.Integer
-			c.computed = false
 		}
 		if i < len(types) {
 			c.dbType = types[i].DatabaseTypeName()

@@ -521,9 +521,13 @@ func (b *binder) queryLeaf(sc *scope, l *query.Leaf, x Expr) Expr {
 	}
 	switch l.Op {
 	case query.In, query.NotIn:
-		l2, r2 := meet(x, q.Out[0].Expr)
-		if len(q.Sets) == 0 {
-			q.Out[0].Expr = r2
+		w := q
+		if q.composite() {
+			w = b.around(q)
+		}
+		l2, r2 := meet(x, w.Out[0].Expr)
+		if r2 != w.Out[0].Expr {
+			w.Out[0].Expr, w.Out[0].Field, q = r2, nil, w
 		}
 		return &Sub{X: l2, Query: q, Not: l.Op == query.NotIn, Exact: b.exact(l2)}
 	case query.Eq, query.Ne, query.Lt, query.Le, query.Gt, query.Ge:

@@ -151,7 +151,7 @@ func (c *Column) Origin() *Column {
 
 // outType is the type of a named query's output: what has a type of its own in a database comes out as text.
 func outType(o *Output) schema.Type {
-	t := o.Expr.Type()
+	t := o.Type()
 	if t.Kind == schema.Enum {
 		return textType
 	}
