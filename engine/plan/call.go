@@ -85,36 +85,6 @@ func (x *xbinder) call(c *query.Call) Expr {
 	return x.window(call, c)
 }
 
-// window adds OVER. Without ORDER BY the functions that number rows would number them at will.
-func (x *xbinder) window(call *Call, c *query.Call) Expr {
-	if c.Over == nil {
-		if call.Fn.Class == funcs.Aggregate {
-			x.sc.query.grouped = true
-		}
-		return call
-	}
-	if call.Fn.Name == "GROUP_CONCAT" {
-		x.fail(problem.ExprNotAllowed, problem.Constructs, "a string aggregate takes no OVER", "group by the partition in a `with` query")
-	}
-	w := &Window{Frame: c.Over.Frame}
-	for _, p := range c.Over.Partition {
-		w.Partition = append(w.Partition, x.bind(p))
-	}
-	w.OrderBy = x.sortKeys(c.Over.OrderBy)
-	if call.Fn.Class == funcs.Window && len(w.OrderBy) == 0 {
-		x.fail(problem.ExprNotAllowed, problem.Constructs, call.Fn.Name+" needs an order", call.Fn.Name+"() OVER (ORDER BY …)")
-	}
-	if f := w.Frame; f != nil && f.Unit == "RANGE" && (f.From.Kind == "PRECEDING" || f.From.Kind == "FOLLOWING" || f.To.Kind == "PRECEDING" || f.To.Kind == "FOLLOWING") {
-		x.fail(problem.ExprNotAllowed, problem.Constructs, "a RANGE frame with an offset", "ROWS BETWEEN n PRECEDING AND CURRENT ROW")
-	}
-	call.Over = w
-	if call.Fn.Name == "PERCENT_RANK" || call.Fn.Name == "CUME_DIST" {
-		// MariaDB gives ten digits behind the point.
-		return x.apply("ROUND", []operand{{e: call}, {e: &Int{N: 10}, lit: &query.Literal{Kind: 'i', Text: "10"}}}, "", problem.ExprNotAllowed)
-	}
-	return call
-}
-
 // unitCall binds the calls whose first argument is the bare name of a unit.
 func (x *xbinder) unitCall(c *query.Call) (Expr, bool) {
 	if c.Name != "TIMESTAMPDIFF" && c.Name != "TIMESTAMPADD" {

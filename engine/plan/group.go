@@ -103,6 +103,7 @@ func (b *binder) finish(sc *scope, r *query.Request) {
 	if q.Distinct {
 		q.comparable()
 	}
+	b.total(sc)
 	if q.grouped {
 		b.grouping(sc, r)
 	} else if q.Having != nil {

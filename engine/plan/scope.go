@@ -16,6 +16,7 @@ type scope struct {
 	sources []namedSource
 	withs   []*CTE
 	having  []placed // the comparisons of having
+	windows []tied
 }
 
 // A placed is a part of a condition and where it stands in the request.

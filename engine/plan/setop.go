@@ -78,7 +78,9 @@ func (b *binder) converted(q *Query, types []schema.Type) *Query {
 }
 
 // composite says whether the rows of q hang on the values of its outputs.
-func (q *Query) composite() bool { return len(q.Sets) > 0 || q.Distinct || q.Limit >= 0 || q.Offset > 0 }
+func (q *Query) composite() bool {
+	return len(q.Sets) > 0 || q.Distinct || q.Limit >= 0 || q.Offset > 0
+}
 
 // around reads a query as if it had a name.
 func (b *binder) around(q *Query) *Query {
