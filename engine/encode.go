@@ -30,7 +30,7 @@ func (c *column) json(b []byte, v any) []byte {
 	}
 	if c.path {
 		t, _ := c.plain(v)
-		return appendPath(b, t)
+		return appendPath(b, t, c.numbers)
 	}
 	if c.dataType != "" {
 		return c.cast(b, v)
@@ -255,14 +255,14 @@ func appendJSON(b []byte, s string) []byte {
 	return buf.Bytes()
 }
 
-// appendPath writes the path of a walk as a list of keys.
-func appendPath(b []byte, s string) []byte {
+// appendPath writes the path of a walk as a list of keys, which are numbers or texts.
+func appendPath(b []byte, s string, numbers bool) []byte {
 	b = append(b, '[')
 	for i, k := range strings.Split(strings.Trim(s, "\x1f"), "\x1f") {
 		if i > 0 {
 			b = append(b, ',')
 		}
-		if n, err := strconv.ParseInt(k, 10, 64); err == nil && strconv.FormatInt(n, 10) == k {
+		if n, err := strconv.ParseInt(k, 10, 64); numbers && err == nil && strconv.FormatInt(n, 10) == k {
 			b = appendInt(b, n)
 		} else {
 			b = appendString(b, k)

@@ -99,3 +99,42 @@ func TestParityOfPairs(t *testing.T) {
 		t.Errorf("%d of %d pairs were refused: the test has lost its subject", refused, asked)
 	}
 }
+
+// TestParityOfTerms combines three columns of every two or three types, one by one and nested, and inside IN: the
+// terms share a type that is found over all of them.
+func TestParityOfTerms(t *testing.T) {
+	var benches []*bench
+	for _, on := range testdb.Engines(t) {
+		benches = append(benches, newParity(t, on))
+	}
+	term := func(expr string) object {
+		return object{"resource": "T", "fields": []any{object{"code": expr, "isExpr": true, "alias": "v"}}, "conditions": group(object{"field": "id", "operator": "<", "token": "12"}, false)}
+	}
+	op := func(op string, q object) object { return object{"op": op, "query": q} }
+	columns := []string{"T.i", "T.d2", "T.d4", "T.x", "T.s", "T.b", "T.day", "T.at", "NULL"}
+	for i, a := range columns {
+		for j, b := range columns {
+			c := columns[(i+2*j+1)%len(columns)]
+			for _, ops := range [][2]string{{"union", "union"}, {"unionAll", "except"}, {"except", "union"}} {
+				flat := term(a)
+				flat["setOps"] = []any{op(ops[0], term(b)), op(ops[1], term(c))}
+				flat["limit"] = 1000
+				(&entry{kind: 'a', text: a + " " + ops[0] + " " + b + " " + ops[1] + " " + c}).same(t, benches, "", flat)
+			}
+			inner := term(b)
+			inner["setOps"] = []any{op("union", term(c))}
+			inner["orderBy"] = []any{object{"type": "sql", "expr": "v", "direction": "desc"}}
+			inner["limit"] = 5
+			nested := term(a)
+			nested["setOps"] = []any{op("union", inner)}
+			nested["limit"] = 1000
+			(&entry{kind: 'a', text: a + " union (" + b + " union " + c + ")"}).same(t, benches, "nested", nested)
+			if a == "NULL" {
+				continue
+			}
+			in := object{"resource": "T", "limit": 1000, "fields": []any{object{"code": "id"}},
+				"conditions": group(object{"field": a, "isExpr": true, "operator": "IN", "tokenType": "query", "query": inner}, false)}
+			(&entry{kind: '!', text: a + " in (" + b + " union " + c + ")"}).same(t, benches, "", in)
+		}
+	}
+}

@@ -48,7 +48,7 @@ func (e *Engine) values(ctx context.Context, v *policy.View, s *schema.Set, o pl
 	}
 	defer rows.Close()
 	out := p.Root().Out[0]
-	c := column{t: out.Expr.Type(), field: out.Field}
+	c := column{t: out.Type(), field: out.Field}
 	vals := []string{}
 	for rows.Next() {
 		var x any

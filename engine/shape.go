@@ -38,6 +38,7 @@ type column struct {
 	mask     string
 	dataType string
 	path     bool // the path of a walk
+	numbers  bool // its keys are numbers
 	computed bool
 	decode   func(any) any
 	dbType   string
@@ -95,10 +96,11 @@ func columnsOf(rows *sql.Rows, d Driver, out []*plan.Output) ([]column, error) {
 	}
 	cols := make([]column, len(out))
 	for i, o := range out {
-		c := column{name: o.Name, t: o.Expr.Type(), field: o.Field, mask: o.Mask, dataType: o.DataType, computed: o.Field == nil}
+		c := column{name: o.Name, t: o.Type(), field: o.Field, mask: o.Mask, dataType: o.DataType, computed: o.Calculated()}
 		if x, ok := o.Expr.(*plan.Column); ok {
+			x = x.Origin()
 			c.path = x.Pseudo == "path"
-			c.computed = false
+			c.numbers = c.path && x.Source.Walk.Child.Type.Kind == schema.Integer
 		}
 		if i < len(types) {
 			c.dbType = types[i].DatabaseTypeName()

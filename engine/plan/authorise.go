@@ -136,8 +136,8 @@ func (b *binder) setLeaf(sc *scope, l *query.Leaf, x Expr) Expr {
 		b.add(problem.ConfigInvalid, problem.Policy, l.At, "a set gives exactly one field", "")
 		return nil
 	}
-	if !fits(x.Type(), q.Out[0].Expr.Type()) && !(x.Type().Kind.Textual() && q.Out[0].Expr.Type().Kind.Textual()) {
-		b.add(problem.ConfigInvalid, problem.Policy, l.At, "a set of "+q.Out[0].Expr.Type().String()+" values is compared with a field of type "+x.Type().String(), "compare values of one type")
+	if t := q.Out[0].Type(); !fits(x.Type(), t) && !(x.Type().Kind.Textual() && t.Kind.Textual()) {
+		b.add(problem.ConfigInvalid, problem.Policy, l.At, "a set of "+t.String()+" values is compared with a field of type "+x.Type().String(), "compare values of one type")
 		return nil
 	}
 	return &Sub{X: x, Query: q, Not: not, Exact: b.exact(x)}
@@ -159,6 +159,9 @@ func (b *binder) union(set *schema.Set) *Query {
 			continue
 		}
 		q.Sets = append(q.Sets, &Set{Op: "union", Query: n})
+	}
+	if q != nil && !slices.ContainsFunc(q.Sets, func(s *Set) bool { return len(s.Query.Out) != len(q.Out) }) {
+		b.agree(q)
 	}
 	return q
 }

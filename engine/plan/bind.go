@@ -115,6 +115,9 @@ func (b *binder) query(r *query.Request, parent *scope, where place) *Query {
 	for i := range r.SetOps {
 		b.setOp(sc, &r.SetOps[i])
 	}
+	if len(b.probs) == 0 {
+		b.agree(q)
+	}
 	b.order(sc, r)
 	b.limit(q, r, where)
 	if len(b.probs) == 0 {
@@ -387,31 +390,6 @@ func and(l, r Expr) Expr {
 		return l
 	}
 	return &Logic{Xs: []Expr{l, r}}
-}
-
-// setOp binds one set operation.
-func (b *binder) setOp(sc *scope, s *query.SetOp) {
-	q := b.query(s.Query, sc, branch)
-	if len(b.probs) > 0 {
-		return
-	}
-	if len(q.Out) != len(sc.query.Out) {
-		b.add(problem.InvalidArgument, problem.Semantics, s.At+"/query/fields", strconv.Itoa(len(q.Out))+" outputs against "+strconv.Itoa(len(sc.query.Out)), "both sides of a set operation have as many fields")
-		return
-	}
-	if s.Op != "unionAll" {
-		sc.query.comparable()
-		q.comparable()
-	}
-	for i := range q.Out {
-		l, r := sc.query.Out[i], q.Out[i]
-		t := union(l.Expr.Type(), r.Expr.Type())
-		l.Expr, r.Expr = convertTo(l.Expr, t), convertTo(r.Expr, t)
-		if l.Field != nil && bare(l.Expr) != l.Expr || r.Field == nil {
-			l.Field = nil
-		}
-	}
-	sc.query.Sets = append(sc.query.Sets, &Set{Op: s.Op, Query: q})
 }
 
 func (b *binder) limit(q *Query, r *query.Request, where place) {

@@ -85,54 +85,6 @@ func (x *xbinder) call(c *query.Call) Expr {
 	return x.window(call, c)
 }
 
-// window adds OVER. Without ORDER BY the functions that number rows would number them at will.
-func (x *xbinder) window(call *Call, c *query.Call) Expr {
-	if c.Over == nil {
-		if call.Fn.Class == funcs.Aggregate {
-			x.sc.query.grouped = true
-		}
-		return call
-	}
-	if call.Fn.Name == "GROUP_CONCAT" {
-		x.fail(problem.ExprNotAllowed, problem.Constructs, "a string aggregate takes no OVER", "group by the partition in a `with` query")
-	}
-	w := &Window{Frame: c.Over.Frame}
-	for _, p := range c.Over.Partition {
-		w.Partition = append(w.Partition, x.bind(p))
-	}
-	w.OrderBy = x.sortKeys(c.Over.OrderBy)
-	if call.Fn.Class == funcs.Window && len(w.OrderBy) == 0 {
-		x.fail(problem.ExprNotAllowed, problem.Constructs, call.Fn.Name+" needs an order", call.Fn.Name+"() OVER (ORDER BY …)")
-	}
-	if f := w.Frame; f != nil && f.Unit == "RANGE" && (f.From.Kind == "PRECEDING" || f.From.Kind == "FOLLOWING" || f.To.Kind == "PRECEDING" || f.To.Kind == "FOLLOWING") {
-		x.fail(problem.ExprNotAllowed, problem.Constructs, "a RANGE frame with an offset", "ROWS BETWEEN n PRECEDING AND CURRENT ROW")
-	}
-	call.Over = w
-	if len(call.Args) > 1 && (call.Fn.Name == "LAG" || call.Fn.Name == "LEAD") {
-		return x.offset(call)
-	}
-	if call.Fn.Name == "PERCENT_RANK" || call.Fn.Name == "CUME_DIST" {
-		// MariaDB gives ten digits behind the point.
-		return x.apply("ROUND", []operand{{e: call}, {e: &Int{N: 10}, lit: &query.Literal{Kind: 'i', Text: "10"}}}, "", problem.ExprNotAllowed)
-	}
-	return call
-}
-
-// offset binds LAG and LEAD with a number of rows. MariaDB's take no default, so it stands where a LAG of 1, which
-// is never NULL, finds no row.
-func (x *xbinder) offset(call *Call) Expr {
-	call.Fn = funcs.Must("#" + call.Fn.Name)
-	if len(call.Args) == 2 {
-		return call
-	}
-	def := call.Args[2]
-	x.literalFits(call, def)
-	t := union(call.T, def.Type())
-	there := &Call{Fn: call.Fn, Args: []Expr{&Int{N: 1}, call.Args[1]}, Over: call.Over, T: schema.Type{Kind: schema.Integer}}
-	call.Args = call.Args[:2]
-	return &Case{Whens: []When{{&Null{X: there}, convertTo(def, t)}}, Else: convertTo(call, t), T: t}
-}
-
 // unitCall binds the calls whose first argument is the bare name of a unit.
 func (x *xbinder) unitCall(c *query.Call) (Expr, bool) {
 	if c.Name != "TIMESTAMPDIFF" && c.Name != "TIMESTAMPADD" {

@@ -47,11 +47,20 @@ func fits(a, b schema.Type) bool {
 	return text(a.Kind) && text(b.Kind)
 }
 
+// widens says whether a value that fits must be converted all the same: an exact number becomes a double, which
+// SQLite would leave what it is beside doubles, and what is always NULL gets the type that it stands for.
+func widens(from, to schema.Type) bool {
+	return to.Kind == schema.Number && (from.Kind == schema.Integer || from.Kind == schema.Decimal) || from.Kind == schema.Any && to.Kind != schema.Any
+}
+
 func text(k schema.Kind) bool { return k == schema.String || k == schema.Text }
 
-// convertTo makes e a value of t. A literal is read anew by that type where it can be.
+// convertTo makes e a value of t. A literal is read anew by that type where it can be, and NULL gets it.
 func convertTo(e Expr, t schema.Type) Expr {
-	if e == nil || fits(e.Type(), t) {
+	if e != nil && null(e) && t.Kind != schema.Any {
+		return &Arg{T: t}
+	}
+	if e == nil || e.Type() == t || fits(e.Type(), t) && !widens(e.Type(), t) {
 		return e
 	}
 	if a, ok := e.(*Arg); ok {
@@ -93,6 +102,12 @@ func meet(l, r Expr) (Expr, Expr) {
 		x, y := enumMeets(r, a)
 		return y, x
 	}
+	if !null(l) && lt.Kind == schema.Any && readable(rt.Kind) {
+		return convertTo(l, rt), r
+	}
+	if !null(r) && rt.Kind == schema.Any && readable(lt.Kind) {
+		return l, convertTo(r, lt)
+	}
 	if fits(lt, rt) || lt.Kind.Textual() && rt.Kind.Textual() && !typed(lt.Kind) && !typed(rt.Kind) {
 		return l, r
 	}
@@ -116,11 +131,19 @@ func meet(l, r Expr) (Expr, Expr) {
 	case rt.Kind == schema.Bool && lt.Kind.Numeric():
 		return l, &Convert{X: r, T: schema.Type{Kind: schema.Integer}}
 	case text(rt.Kind) && readable(lt.Kind):
-		return l, asRead(r, lt)
+		return begin(l), asRead(r, lt)
 	case text(lt.Kind) && readable(rt.Kind):
-		return asRead(l, rt), r
+		return asRead(l, rt), begin(r)
 	}
 	return asText(l), asText(r)
+}
+
+// begin makes a date the beginning of its day, beside a text that is read as a date or moment.
+func begin(e Expr) Expr {
+	if e.Type().Kind == schema.Date {
+		return &Convert{X: e, T: momentType}
+	}
+	return e
 }
 
 // asMoment makes a date a datetime, beside one that is no literal: an index on the date serves the literal.

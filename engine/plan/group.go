@@ -87,7 +87,7 @@ func (b *binder) finish(sc *scope, r *query.Request) {
 	if q.grouped && q.hasMask() {
 		for i, o := range q.Out {
 			if o.Mask != "" {
-				b.masked(fieldAt(r, i), o.Name)
+				b.masked(fieldAt(r, q, i), o.Name)
 			}
 		}
 		return
@@ -95,7 +95,7 @@ func (b *binder) finish(sc *scope, r *query.Request) {
 	if q.hasMask() && (q.Distinct || len(q.Sets) > 0) {
 		for i, o := range q.Out {
 			if o.Mask != "" {
-				b.masked(fieldAt(r, i), o.Name)
+				b.masked(fieldAt(r, q, i), o.Name)
 			}
 		}
 		return
@@ -103,6 +103,7 @@ func (b *binder) finish(sc *scope, r *query.Request) {
 	if q.Distinct {
 		q.comparable()
 	}
+	b.total(sc)
 	if q.grouped {
 		b.grouping(sc, r)
 	} else if q.Having != nil {
@@ -138,9 +139,13 @@ func (q *Query) hasMask() bool {
 	return slices.ContainsFunc(q.Out, func(o *Output) bool { return o.Mask != "" })
 }
 
-func fieldAt(r *query.Request, i int) string {
+// fieldAt is where output i was asked for: an entry of fields, all fields together, or a name of the walk.
+func fieldAt(r *query.Request, q *Query, i int) string {
 	if i < len(r.Fields) {
 		return r.Fields[i].At
+	}
+	if c, ok := q.Out[i].Expr.(*Column); ok && c.Pseudo != "" && r.Recursive != nil {
+		return r.Recursive.At + "/" + c.Pseudo + "Alias"
 	}
 	return r.At + "/fields"
 }
@@ -164,29 +169,23 @@ func (b *binder) grouping(sc *scope, r *query.Request) {
 		}
 	}
 	report := func(at string, c *Column) {
-		name := ""
-		if c.Field != nil {
-			name = c.Source.Code + "." + c.Field.Code
-		} else {
-			name = c.Source.Code
-		}
-		b.add(problem.InvalidArgument, problem.Semantics, at, "the field "+problem.Quote(name)+" is neither grouped nor inside an aggregate",
+		b.add(problem.InvalidArgument, problem.Semantics, at, "the field "+problem.Quote(c.Source.Code+"."+c.name())+" is neither grouped nor inside an aggregate",
 			"add it to groupBy, put it into ANY_VALUE(…) or another aggregate, or group by the key of its resource")
 	}
 	for i, o := range q.Out {
 		if c := g.loose(o.Expr); c != nil {
-			report(fieldAt(r, i), c)
+			report(fieldAt(r, q, i), c)
 		}
 	}
-	if q.Having != nil {
-		if c := g.loose(q.Having); c != nil {
-			report(r.At+"/having", c)
+	for _, h := range sc.having {
+		if c := g.loose(h.expr); c != nil {
+			report(h.at, c)
 		}
 	}
-	for _, o := range q.Order {
+	for i, o := range q.Order {
 		if o.Expr != nil {
 			if c := g.loose(o.Expr); c != nil {
-				report(r.At+"/orderBy", c)
+				report(r.OrderBy[i].At, c)
 			}
 		}
 	}

@@ -20,6 +20,9 @@ func (b *binder) group(sc *scope, n *query.Node, def *Source, cl clause) Expr {
 	for _, l := range n.Leaves {
 		if e := b.leaf(sc, l, def, cl); e != nil {
 			xs = append(xs, e)
+			if cl.name == "having" {
+				sc.having = append(sc.having, placed{e, l.At})
+			}
 		}
 	}
 	for _, c := range n.Children {
@@ -521,9 +524,13 @@ func (b *binder) queryLeaf(sc *scope, l *query.Leaf, x Expr) Expr {
 	}
 	switch l.Op {
 	case query.In, query.NotIn:
-		l2, r2 := meet(x, q.Out[0].Expr)
-		if len(q.Sets) == 0 {
-			q.Out[0].Expr = r2
+		w := q
+		if q.composite() {
+			w = b.around(q)
+		}
+		l2, r2 := meet(x, w.Out[0].Expr)
+		if r2 != w.Out[0].Expr {
+			w.Out[0].Expr, w.Out[0].Field, q = r2, nil, w
 		}
 		return &Sub{X: l2, Query: q, Not: l.Op == query.NotIn, Exact: b.exact(l2)}
 	case query.Eq, query.Ne, query.Lt, query.Le, query.Gt, query.Ge:

@@ -170,16 +170,16 @@ func (b *binder) tieOutputs(q *Query) {
 // distinctOrder handles sort keys that are no outputs of a distinct query: the rows are grouped, and each
 // group stands where its first row would.
 func (b *binder) distinctOrder(q *Query, r *query.Request) bool {
-	outside := false
+	outside := -1
 	for i := range q.Order {
 		k := slices.IndexFunc(q.Out, func(o *Output) bool { return q.Order[i].Expr != nil && same(sortable(o.Expr), q.Order[i].Expr) })
 		if k >= 0 {
 			q.Order[i].Ordinal, q.Order[i].Expr = k+1, nil
 		} else if q.Order[i].Ordinal == 0 {
-			outside = true
+			outside = i
 		}
 	}
-	if !outside {
+	if outside < 0 {
 		return true
 	}
 	windowed := func(e Expr) bool {
@@ -192,7 +192,7 @@ func (b *binder) distinctOrder(q *Query, r *query.Request) bool {
 		return found
 	}
 	if q.grouped || slices.ContainsFunc(q.Out, func(o *Output) bool { return windowed(o.Expr) }) || slices.ContainsFunc(q.Order, func(o Order) bool { return windowed(o.Expr) }) {
-		b.add(problem.InvalidArgument, problem.Semantics, r.At+"/orderBy", "a distinct result is ordered by its outputs", "add the sort key to fields")
+		b.add(problem.InvalidArgument, problem.Semantics, r.OrderBy[outside].At, "a distinct result is ordered by its outputs", "add the sort key to fields")
 		return false
 	}
 	q.Distinct, q.grouped = false, true

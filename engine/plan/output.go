@@ -24,15 +24,25 @@ func (b *binder) outputs(sc *scope, r *query.Request) {
 	for i := range r.Fields {
 		b.output(sc, &r.Fields[i])
 	}
-	if w := sc.walked(); w != nil {
+	if w := sc.walked(); w != nil && !sc.query.grouped && len(r.GroupBy) == 0 {
 		if w.Walk.Level {
-			sc.query.Out = append(sc.query.Out, &Output{Name: w.Walk.levelName, Expr: &Column{Source: w, Pseudo: "level", T: schema.Type{Kind: schema.Integer}}})
+			sc.walkOutput(w.Walk.levelName, &Column{Source: w, Pseudo: "level", T: schema.Type{Kind: schema.Integer}})
 		}
 		if w.Walk.Path {
-			sc.query.Out = append(sc.query.Out, &Output{Name: w.Walk.pathName, Expr: &Column{Source: w, Pseudo: "path", T: schema.Type{Kind: schema.JSON}}})
+			sc.walkOutput(w.Walk.pathName, &Column{Source: w, Pseudo: "path", T: schema.Type{Kind: schema.JSON}})
 		}
 	}
 	b.names(sc, r)
+}
+
+// walkOutput adds the level or path of a walk as an output, unless fields has it already.
+func (sc *scope) walkOutput(name string, c *Column) {
+	for _, o := range sc.query.Out {
+		if o.Name == name && same(o.Expr, c) {
+			return
+		}
+	}
+	sc.query.Out = append(sc.query.Out, &Output{Name: name, Expr: c})
 }
 
 func (sc *scope) walked() *Source {
@@ -122,10 +132,7 @@ func (b *binder) names(sc *scope, r *query.Request) {
 	}
 	seen := make(map[string]named, len(sc.query.Out))
 	for i, o := range sc.query.Out {
-		at, alias := r.At+"/fields", false
-		if i < len(r.Fields) {
-			at, alias = r.Fields[i].At, r.Fields[i].Alias != ""
-		}
+		at, alias := fieldAt(r, sc.query, i), i < len(r.Fields) && r.Fields[i].Alias != ""
 		key := strings.ToLower(o.Name)
 		old, dup := seen[key]
 		if dup && (alias || old.alias || sameName(sc.query.Out[:i], o.Name)) {

@@ -75,6 +75,29 @@ type Output struct {
 	Mask     string
 
 	growth int
+	shared schema.Type // what the terms of set operations have in common; Any where there are none
+}
+
+// Type is the type of the output's values.
+func (o *Output) Type() schema.Type {
+	if o.shared.Kind != schema.Any {
+		return o.shared
+	}
+	return o.Expr.Type()
+}
+
+// Calculated says whether the values are not those of a column, as they stand there.
+func (o *Output) Calculated() bool {
+	c, ok := o.Expr.(*Column)
+	switch {
+	case o.shared.Kind == schema.Decimal:
+		return true
+	case !ok:
+		return o.Field == nil
+	case c.Field == nil && c.Pseudo == "":
+		return c.Source.CTE.Query.Out[c.Out].Calculated()
+	}
+	return false
 }
 
 // A Set combines a query's rows with those of another.
@@ -372,7 +395,7 @@ func (x *Document) Type() schema.Type {
 }
 
 // Type is that of the query's only column.
-func (x *Scalar) Type() schema.Type { return x.Query.Out[0].Expr.Type() }
+func (x *Scalar) Type() schema.Type { return x.Query.Out[0].Type() }
 
 func (*Column) expr()   {}
 func (*Arg) expr()      {}

@@ -15,6 +15,14 @@ type scope struct {
 	place   place
 	sources []namedSource
 	withs   []*CTE
+	having  []placed // the comparisons of having
+	windows []tied
+}
+
+// A placed is a part of a condition and where it stands in the request.
+type placed struct {
+	expr Expr
+	at   string
 }
 
 type namedSource struct {
@@ -116,9 +124,35 @@ func (b *binder) lookup(s *Source, name string) (*Column, bool) {
 	return &Column{Source: s, Field: f, T: fieldType(f)}, true
 }
 
+// name is what a request calls the column.
+func (c *Column) name() string {
+	switch {
+	case c.Field != nil:
+		return c.Field.Code
+	case c.Pseudo == "level":
+		return c.Source.Walk.levelName
+	case c.Pseudo == "path":
+		return c.Source.Walk.pathName
+	}
+	return c.Source.CTE.Query.Out[c.Out].Name
+}
+
+// Origin is the column that a named query's output hands on, or the column itself.
+func (c *Column) Origin() *Column {
+	for c.Field == nil && c.Pseudo == "" {
+		in := c.Source.CTE.Query
+		next, ok := in.Out[c.Out].Expr.(*Column)
+		if !ok || len(in.Sets) > 0 {
+			break
+		}
+		c = next
+	}
+	return c
+}
+
 // outType is the type of a named query's output: what has a type of its own in a database comes out as text.
 func outType(o *Output) schema.Type {
-	t := o.Expr.Type()
+	t := o.Type()
 	if t.Kind == schema.Enum {
 		return textType
 	}

@@ -133,8 +133,15 @@ func (w *Writer) walk(x *plan.Walk) {
 	w.SQL(", 1")
 	path(func() {
 		if x.Self != nil {
+			// The root begins every path if it is there for this principal.
 			root := func(w *Writer) { w.Arg(&plan.Arg{Value: x.RootText, T: schema.Type{Kind: schema.Text}}) }
+			w.SQL("CASE WHEN EXISTS (SELECT 1 FROM ")
+			w.guarded(x.Start)
+			w.SQL(" WHERE ").Expr(x.Self).SQL(") THEN ")
 			w.d.Append(w, func(w *Writer) { w.d.Path(w, root) }, col(x.Start, x.Child))
+			w.SQL(" ELSE ")
+			w.d.Path(w, col(x.Start, x.Child))
+			w.SQL(" END")
 		} else {
 			w.d.Path(w, col(x.Start, x.Child))
 		}

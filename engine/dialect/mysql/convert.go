@@ -141,7 +141,8 @@ func (c converter) toDecimal() {
 // second only where there is one. CONCAT gives a text that takes any column's collation, where one from CAST
 // insists on its own.
 func (c converter) toText() {
-	_, column := c.x.(*plan.Column)
+	x, column := c.x.(*plan.Column)
+	column = column && x.Field != nil // which has its scale by itself
 	switch {
 	case c.from.Kind == schema.Bool:
 		c.w.SQL("(CASE WHEN ").Expr(c.x).SQL(" THEN 'true' WHEN NOT ").Expr(c.x).SQL(" THEN 'false' END)")

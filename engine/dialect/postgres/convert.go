@@ -139,7 +139,8 @@ func (c converter) toDecimal() {
 // toText writes a double without an exponent, with ten digits behind the point at most and none that say
 // nothing, and a calculated decimal with all digits of its scale.
 func (c converter) toText() {
-	_, column := c.x.(*plan.Column)
+	x, column := c.x.(*plan.Column)
+	column = column && x.Field != nil // which has its scale by itself
 	switch {
 	case c.from.Kind == schema.Number:
 		c.w.SQL("TRIM(TRAILING '.' FROM TRIM(TRAILING '0' FROM CAST(ROUND(CAST(CAST(CASE WHEN ABS(").Expr(c.x).SQL(") < 1e50 THEN ").Expr(c.x).

@@ -80,6 +80,12 @@ func (Dialect) Null(w *sqlgen.Writer, t schema.Type) {
 		w.SQL("::date")
 	case schema.DateTime:
 		w.SQL("::timestamp")
+	case schema.Time:
+		w.SQL("::time")
+	case schema.UUID:
+		w.SQL("::uuid")
+	case schema.Binary:
+		w.SQL("::bytea")
 	case schema.String, schema.Text:
 		w.SQL("::text")
 	}
