@@ -255,3 +255,14 @@ func (e *Engine) Verbs(who *policy.Principal) (v Verbs) {
 	}
 	return v
 }
+
+// Ready tells of each connection that writes whether it can: an error says what is missing.
+func (e *Engine) Ready(ctx context.Context) map[string]error {
+	out := map[string]error{}
+	for _, c := range e.cat.Connections {
+		if db := e.dbs[c]; db.write != nil {
+			out[c.Name] = e.ready(ctx, db)
+		}
+	}
+	return out
+}
