@@ -100,7 +100,7 @@ func (w *write) apply(ctx context.Context, op string) (*Answer, error) {
 		}
 		failpoint("before-intent")
 		started = true
-		return w.intent(op, res.affected, res.statement, res.changes())
+		return w.intent(op, res.affected, res.statement, w.changes(res))
 	})
 	if started && !res.replayed {
 		w.outcome(op, res.affected, err)
@@ -254,7 +254,7 @@ func (w *write) new(ctx context.Context, id string, known bool, f func(ctx conte
 		}
 		failpoint("before-intent")
 		started = true
-		return w.intent(id, res.affected, res.statement, res.changes())
+		return w.intent(id, res.affected, res.statement, w.changes(res))
 	}
 	err := w.transaction(ctx, run)
 	if started && !res.replayed {
@@ -470,9 +470,32 @@ func (w *write) closing(b []byte, op string) []byte {
 	return append(b, "}}"...)
 }
 
-// changes is what the audit keeps of a result: nothing but ids, for values may be secret.
-func (r result) changes() []byte {
-	return append(appendIDs([]byte(`{"ids":`), r.ids), '}')
+// changes is what the audit keeps of a result: the rows, and what they were given where that is not masked.
+func (w *write) changes(r result) []byte {
+	b := appendIDs([]byte(`{"ids":`), r.ids)
+	if rows := w.change.Rows(); w.verb == query.Update && len(rows) == 1 {
+		b = append(b, `,"set":{`...)
+		n := 0
+		for _, a := range rows[0] {
+			if a.Field == nil || a.System {
+				continue
+			}
+			if n++; n > 1 {
+				b = append(b, ',')
+			}
+			b = append(appendString(b, a.Field.Code), ':')
+			switch c := (&column{t: a.Field.Type, field: a.Field, mask: a.Field.Mask}); {
+			case a.Now:
+				b = append(b, `"CURRENT_TIMESTAMP"`...)
+			case len(a.Field.Roles) > 0: // what not everybody may read
+				b = append(b, `"****"`...)
+			default:
+				b = appendCut(b, c.json(nil, shownAs(a)))
+			}
+		}
+		b = append(b, '}')
+	}
+	return append(b, '}')
 }
 
 // replayed is a result that was told before.

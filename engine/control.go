@@ -162,7 +162,7 @@ func (w *write) changeApart(ctx context.Context, o *operation, fresh bool) (*Ans
 				return err
 			}
 			started = true
-			return w.intent(o.ID, res.affected, res.statement, res.changes())
+			return w.intent(o.ID, res.affected, res.statement, w.changes(res))
 		}
 		var done bool
 		var text []byte

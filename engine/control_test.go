@@ -108,3 +108,35 @@ func tokenOf(t testing.TB, preview string) string {
 	}
 	return token
 }
+
+// What is too old to be used is dropped, and nothing else.
+func TestForget(t *testing.T) {
+	people := peopleOf(t, officeDir+"/principals.yaml")
+	testdb.Each(t, func(t *testing.T, on testdb.Engine) {
+		b := newOffice(t, on)
+		ask := func(args string) string {
+			a, err := b.engine.Write(context.Background(), people["root"], engine.Call{Tool: "res-update", Args: []byte(args)})
+			if err != nil {
+				t.Fatal(tell(err))
+			}
+			return string(a.Text)
+		}
+		for _, id := range []string{"1", "2"} {
+			args := `{"resource":"Person","ids":[` + id + `],"data":{"hours":3}`
+			token := tokenOf(t, ask(args+"}"))
+			ask(args + `,"__confirm__":true,"__confirm_token__":"` + token + `"}`)
+			ask(`{"resource":"Person","ids":[` + id + `],"data":{"hours":4}}`)
+		}
+		old := map[string]string{testdb.SQLite: "'2020-01-01 00:00:00.000'", testdb.MySQL: "'2020-01-01'", testdb.Postgres: "'2020-01-01'"}[on.Name]
+		testdb.Exec(t, on, b.dsn["main"],
+			"UPDATE resq_operation SET applied_at = "+old+" WHERE op_id = (SELECT x FROM (SELECT MIN(op_id) AS x FROM resq_operation WHERE state = 'applied') AS m)",
+			"UPDATE resq_operation SET expires_at = "+old+" WHERE op_id = (SELECT x FROM (SELECT MIN(op_id) AS x FROM resq_operation WHERE state = 'previewed') AS m)")
+		if err := b.engine.Forget(context.Background()); err != nil {
+			t.Fatal(err)
+		}
+		got := rowsOf(t, b, "SELECT state, CASE WHEN undo_blob IS NULL THEN 'none' ELSE 'kept' END FROM resq_operation")
+		if want := "applied|kept\napplied|none\npreviewed|none"; got != want {
+			t.Errorf("there is\n%s\nwant\n%s", got, want)
+		}
+	})
+}

@@ -207,10 +207,18 @@ func (l ledger) list(ctx context.Context, state string, limit int) (out []operat
 	return out, err
 }
 
-// forget drops the before-images that are too old to be used.
+// forget drops what is too old to be used: before-images, and proposals that nobody confirmed.
 func (l ledger) forget(ctx context.Context, lim WriteLimits) error {
-	_, err := l.pool.ExecContext(ctx, l.sql("UPDATE resq_operation SET undo_blob = NULL WHERE undo_blob IS NOT NULL AND applied_at < $AFTER"), -int64(lim.Undo.Seconds()))
-	return err
+	old := -int64(lim.Undo.Seconds())
+	for _, text := range []string{
+		"UPDATE resq_operation SET undo_blob = NULL WHERE undo_blob IS NOT NULL AND applied_at < $AFTER",
+		"DELETE FROM resq_operation WHERE state IN ('previewed', 'approved') AND expires_at < $AFTER",
+	} {
+		if _, err := l.pool.ExecContext(ctx, l.sql(text), old); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // Outcome is the state that an owner is told.

@@ -207,7 +207,8 @@ func (e *Engine) Migrations() map[string][]string {
 	return out
 }
 
-// Forget drops the before-images that are too old to be used. Whoever serves calls it from time to time.
+// Forget drops before-images and unconfirmed proposals that are too old to be used. Whoever serves calls it from time
+// to time.
 func (e *Engine) Forget(ctx context.Context) error {
 	var errs []error
 	for _, c := range e.cat.Connections {

@@ -173,7 +173,7 @@ func (r *report) operations(c *schema.Connection, err error) {
 	case c.Control:
 		r.tell(levelWarn, check, c.Name, "operations are kept apart from the data, so a write whose process dies may have to be looked up", "where a table may be made: resq migrate, and operations: database")
 	case err != nil:
-		r.tell(levelFail, check, c.Name, "nothing can be written: "+problem.From(err)[0].Message, "resq migrate makes the table of operations; the role needs SELECT, INSERT and UPDATE on it")
+		r.tell(levelFail, check, c.Name, "nothing can be written: "+problem.From(err)[0].Message, "resq migrate makes the table of operations; the role needs SELECT, INSERT, UPDATE and DELETE on it")
 	default:
 		r.tell(levelOK, check, c.Name, "operations of writes are kept beside the data", "")
 	}
