@@ -322,12 +322,13 @@ func (w *write) update(ctx context.Context, tx *sqlx.Tx, op string, before *rows
 	return res, nil
 }
 
-// given are the fields that the caller changed.
+// given are the fields that the caller changed, as far as it may read them: who undoes what another did may not.
 func (w *write) given() []*schema.Field {
 	var out []*schema.Field
+	v := policy.For(w.e.cat, w.who)
 	for _, row := range w.change.Rows() {
 		for _, a := range row {
-			if a.Field != nil && !a.System && !slices.Contains(out, a.Field) {
+			if a.Field != nil && !a.System && v.Readable(a.Field) && !slices.Contains(out, a.Field) {
 				out = append(out, a.Field)
 			}
 		}

@@ -203,10 +203,8 @@ func (w *write) summary(n int) string {
 	s := what + w.change.Resource().Code + ": " + rows
 	if w.verb == query.Update {
 		var names []string
-		for _, a := range w.change.Rows()[0] {
-			if !a.System && a.Field != nil {
-				names = append(names, a.Field.Code)
-			}
+		for _, f := range w.given() {
+			names = append(names, f.Code)
 		}
 		s += ", fields: " + strings.Join(names, ", ")
 	}
@@ -265,8 +263,9 @@ func (w *write) assigned(i int) []plan.Assignment {
 
 func (w *write) after(b []byte, set *rowset, assigned []plan.Assignment) []byte {
 	n := 0
+	v := policy.For(w.e.cat, w.who)
 	for _, a := range assigned {
-		if a.System || a.Field == nil {
+		if a.System || a.Field == nil || !v.Readable(a.Field) {
 			continue
 		}
 		if n++; n > 1 {

@@ -157,6 +157,7 @@ func peopleOf(t testing.TB, file string) map[string]*policy.Principal {
 	t.Helper()
 	var all map[string]struct {
 		Roles      []string
+		Scopes     []string
 		Attributes map[string]string
 		Funcs      map[string]any
 	}
@@ -166,8 +167,11 @@ func peopleOf(t testing.TB, file string) map[string]*policy.Principal {
 	people := map[string]*policy.Principal{}
 	for name, p := range all {
 		who := &policy.Principal{
-			Name: name, Key: name + "-key", Roles: p.Roles, Scopes: []string{"read", "write", "delete"},
+			Name: name, Key: name + "-key", Roles: p.Roles, Scopes: p.Scopes,
 			Attributes: map[string]policy.Value{}, Funcs: map[string]policy.Value{},
+		}
+		if who.Scopes == nil {
+			who.Scopes = []string{"read", "write", "delete"}
 		}
 		for k, v := range p.Attributes {
 			who.Attributes[k] = policy.One(v)

@@ -78,7 +78,6 @@ func newApart(t testing.TB, on testdb.Engine, change ...func(o *engine.Options))
 // the token and the operation of step N.
 func TestWrites(t *testing.T) {
 	people := peopleOf(t, filepath.Join(officeDir, "principals.yaml"))
-	people["reader"].Scopes = []string{"read"}
 	for _, file := range storyFiles(t) {
 		t.Run(storyName(file), func(t *testing.T) {
 			c, err := parseArchive([]byte(readFile(t, file)))
