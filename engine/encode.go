@@ -272,7 +272,7 @@ func (c *column) moment(t time.Time) string {
 	switch {
 	case c.dbType == "DATE":
 		return t.Format("2006-01-02") + era
-	case c.dbType == "TIMESTAMPTZ" || c.field != nil && c.field.Zone:
+	case c.dbType == "TIMESTAMPTZ" || c.zoned != nil:
 		return t.UTC().Format("2006-01-02T15:04:05.000000Z07:00") + era
 	case c.dbType == "" && c.t.Kind == schema.Date:
 		return t.Format("2006-01-02") + era
