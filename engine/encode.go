@@ -281,7 +281,7 @@ func (c *column) moment(b []byte, t time.Time) []byte {
 	switch {
 	case c.dbType == "DATE":
 		return append(t.AppendFormat(b, "2006-01-02"), era...)
-	case c.dbType == "TIMESTAMPTZ" || c.field != nil && c.field.Zone:
+	case c.dbType == "TIMESTAMPTZ" || c.zoned != nil:
 		return append(t.UTC().AppendFormat(b, "2006-01-02T15:04:05.000000Z07:00"), era...)
 	case c.dbType == "" && c.t.Kind == schema.Date:
 		return append(t.AppendFormat(b, "2006-01-02"), era...)

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"bytes"
+	"cmp"
 	"database/sql"
 	"slices"
 	"strconv"
@@ -35,6 +36,7 @@ type column struct {
 	quoted   []byte // the name as JSON
 	t        schema.Type
 	field    *schema.Field
+	zoned    *schema.Field // the field of a moment that keeps its zone; nil is none
 	mask     string
 	dataType string
 	path     bool // the path of a walk
@@ -101,10 +103,11 @@ func columnsOf(rows *sql.Rows, d Driver, out []*plan.Output) ([]column, error) {
 			x = x.Origin()
 			c.path = x.Pseudo == "path"
 			c.numbers = c.path && x.Source.Walk.Child.Type.Kind == schema.Integer
+			c.zoned, _ = x.Zoned()
 		}
 		if i < len(types) {
 			c.dbType = types[i].DatabaseTypeName()
-			c.decode = d.Decode(c.dbType, o.Field)
+			c.decode = d.Decode(c.dbType, cmp.Or(o.Field, c.zoned))
 		}
 		c.quoted = appendString(make([]byte, 0, len(o.Name)+2), o.Name)
 		cols[i] = c

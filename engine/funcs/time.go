@@ -28,7 +28,7 @@ var timeFuncs = []Func{
 	{Name: "MONTHNAME", Doc: "Name of the month, in English", Args: []Arg{{Kind: Moment}}, Result: String, Leaf: true,
 		MySQL:    "(CASE MONTH({0}) WHEN 1" + monthNames + ")",
 		Postgres: "TO_CHAR({0}, 'FMMonth')", SQLite: "(CASE CAST(strftime('%m', {0}) AS INTEGER) WHEN 1" + monthNames + ")"},
-	{Name: "EPOCH", Doc: "Seconds since 1970-01-01 00:00:00, without a fraction", Aliases: "UNIX_TIMESTAMP UNIXEPOCH", Args: []Arg{{Kind: Moment}}, Result: Integer, Leaf: true,
+	{Name: "EPOCH", Doc: "Seconds since 1970-01-01 00:00:00, without a fraction; of a field that keeps its zone in UTC, else as the clock shows", Aliases: "UNIX_TIMESTAMP UNIXEPOCH", Args: []Arg{{Kind: Moment}}, Result: Integer, Leaf: true,
 		MySQL:    "CAST(FLOOR(TIMESTAMPDIFF(MICROSECOND, '1970-01-01 00:00:00', {0}) / 1000000) AS SIGNED)",
 		Postgres: "CAST(FLOOR(EXTRACT(EPOCH FROM {0})) AS bigint)", SQLite: "resq_epoch({0})"},
 	{Name: "JULIANDAY", Doc: "Days since noon of 24 November 4714 BC, with a fraction; differences are days", Args: []Arg{{Kind: Moment}}, Result: Number, Leaf: true,

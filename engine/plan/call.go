@@ -196,8 +196,25 @@ func (x *xbinder) row(f *funcs.Func, ops []operand, bad problem.Code) Expr {
 	case f.Result == funcs.RoundOf && c.T.Kind == schema.Decimal && len(c.Args) == 2:
 		c.T.Scale = max(0, min(types[0].Scale, int(c.Args[1].(*Int).N)))
 	}
+	if f.Name == "EPOCH" {
+		c.Args[0] = asInstant(c.Args[0])
+	}
 	c.Fn = f.For(types[0])
 	return c
+}
+
+// asInstant takes a moment that keeps its zone for what it is, and anything else as it stands.
+func asInstant(e Expr) Expr {
+	c, ok := e.(*Column)
+	if !ok {
+		return e
+	}
+	if f, _ := c.Zoned(); f == nil {
+		return e
+	}
+	own := *c
+	own.Instant = true
+	return &own
 }
 
 // parameters says how many literals may follow the field.

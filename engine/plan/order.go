@@ -355,7 +355,9 @@ func (b *binder) stored(s string, e Expr) Expr {
 	t := e.Type()
 	var f *schema.Field
 	if c, ok := e.(*Column); ok {
-		f = c.Field
+		if f = c.Field; f == nil {
+			f, _ = c.Zoned()
+		}
 	}
 	if t.Kind.Temporal() {
 		return &Arg{Value: s, T: t, Zone: f != nil && f.Zone, Bare: true}

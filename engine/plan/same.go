@@ -134,7 +134,7 @@ func same(a, b Expr) bool {
 	switch x := a.(type) {
 	case *Column:
 		y, ok := b.(*Column)
-		return ok && x.Source == y.Source && x.Field == y.Field && x.Out == y.Out && x.Pseudo == y.Pseudo
+		return ok && x.Source == y.Source && x.Field == y.Field && x.Out == y.Out && x.Pseudo == y.Pseudo && x.Instant == y.Instant
 	case *Arg:
 		y, ok := b.(*Arg)
 		if !ok || x.T != y.T {

@@ -38,6 +38,8 @@ func (c *Column) ofMySQL(name string, length int64, precision, scale int) {
 		c.Values = listMySQL(c.Database)
 	case name == "set":
 		c.Array = true
+	case name == "timestamp": // an instant: the server turns it into its session's zone
+		c.Zone = true
 	case kind == schema.String && c.Native == "", name == "binary", name == "varbinary":
 		c.MaxLength = int(length)
 	}
