@@ -50,6 +50,7 @@ type shaper struct {
 	p     *plan.Plan
 	r     *query.Request
 	cols  []column
+	key   func(dbType string, column bool, v any) (any, bool)
 	shown int
 	vals  []any
 	dest  []any
@@ -69,7 +70,7 @@ func (e *Engine) shaper(rows *sql.Rows, d Driver, who *policy.Principal, p *plan
 	if err != nil {
 		return nil, err
 	}
-	s := &shaper{cols: cols, e: e, who: who, p: p, r: r, shown: len(root.Out) - root.Hidden, vals: make([]any, len(root.Out)), dest: make([]any, len(root.Out)), notices: p.Notices()}
+	s := &shaper{cols: cols, key: d.Key, e: e, who: who, p: p, r: r, shown: len(root.Out) - root.Hidden, vals: make([]any, len(root.Out)), dest: make([]any, len(root.Out)), notices: p.Notices()}
 	for i := range root.Out {
 		s.dest[i] = &s.vals[i]
 	}
@@ -268,12 +269,14 @@ func (s *shaper) answer(total int64) (*Answer, error) {
 		if s.r.Cursor == "" && next <= s.e.opts.Limits.Offset {
 			meta = strconv.AppendInt(append(meta, `,"nextOffset":`...), next, 10)
 		}
-		if len(page.Keys) > 0 {
-			c, err := s.e.seal.close(s.who, s.r, s.keys())
+		if keys, ok := s.keys(); ok && len(page.Keys) > 0 {
+			c, err := s.e.seal.close(s.who, s.r, keys)
 			if err != nil {
 				return nil, err
 			}
-			meta = appendString(append(meta, `,"cursor":`...), c)
+			if len(c) <= query.MaxCursor {
+				meta = appendString(append(meta, `,"cursor":`...), c)
+			}
 		}
 	}
 	if len(s.notices) > 0 {
@@ -300,16 +303,4 @@ func (s *shaper) answer(total int64) (*Answer, error) {
 		a.Text = append(append(s.body, ']'), meta...)
 	}
 	return a, nil
-}
-
-// keys are the sort keys of the last row, as texts a cursor can hold.
-func (s *shaper) keys() []*string {
-	out := make([]*string, len(s.last))
-	for i, v := range s.last {
-		c := &s.cols[s.p.Page().Keys[i]]
-		if t, ok := c.stored(v); ok {
-			out[i] = &t
-		}
-	}
-	return out
 }

@@ -211,6 +211,7 @@ type (
 		T     schema.Type
 		Zone  bool // a datetime with zone
 		Bare  bool // takes the column's own type, such as an enum's
+		Kept  bool // is in the very form in which the database keeps it
 	}
 	// An Int is a small whole number the renderer may print itself.
 	Int struct{ N int64 }

@@ -27,6 +27,10 @@ func (Dialect) Name() string { return "sqlite" }
 func (Dialect) Placeholder(w *sqlgen.Writer, a *plan.Arg) {
 	v := a.Value
 	switch x := v.(type) {
+	case string:
+		if a.T.Kind == schema.Decimal && !a.Kept {
+			v, _ = number(x)
+		}
 	case bool:
 		v = int64(0)
 		if x {
@@ -37,10 +41,6 @@ func (Dialect) Placeholder(w *sqlgen.Writer, a *plan.Arg) {
 			v = float64(x)
 		} else {
 			v = int64(x)
-		}
-	case string:
-		if a.T.Kind == schema.Decimal {
-			v, _ = number(x)
 		}
 	}
 	w.Bind(a, v, false)
