@@ -258,8 +258,6 @@ func (x *xbinder) argument(f *funcs.Func, i int, o operand, shared schema.Type, 
 	}
 	if f.Class == funcs.Aggregate && f.Name != "COUNT" {
 		switch o.e.Type().Kind {
-		case schema.Bool:
-			return &Convert{X: o.e, T: schema.Type{Kind: schema.Integer}}
 		case schema.UUID, schema.JSON, schema.Enum:
 			return asText(o.e)
 		}

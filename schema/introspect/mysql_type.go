@@ -19,12 +19,15 @@ var mysqlKinds = map[string]schema.Kind{
 	"json": schema.JSON, "uuid": schema.UUID,
 }
 
-// ofMySQL reads the type: name is data_type, c.Database column_type. TINYINT(1) stays an integer, for 2 is
-// a value of it.
+// ofMySQL reads the type: name is data_type, c.Database column_type. TINYINT(1) is what BOOLEAN becomes, and the one
+// width that the server still tells apart; another number than 0 and 1 in it is shown as that number.
 func (c *Column) ofMySQL(name string, length int64, precision, scale int) {
 	kind, ok := mysqlKinds[name]
 	if !ok {
 		kind, c.Native = schema.String, c.Database
+	}
+	if strings.EqualFold(c.Database, "tinyint(1)") {
+		kind = schema.Bool
 	}
 	c.Type = schema.Type{Kind: kind}
 	switch {
