@@ -46,6 +46,7 @@ var numberFuncs = []Func{
 		Whole: &Func{MySQL: "ABS(CAST({0} AS DECIMAL(38, 0)))", Postgres: "ABS(CAST({0} AS numeric))", SQLite: "resq_abs({0})"}},
 	// Sorts whole numbers beyond 64 bits among the others.
 	{Name: "#SORT_WHOLE", Args: []Arg{{Kind: Num}}, Result: Integer, MySQL: "{0}", Postgres: "{0}", SQLite: "resq_order({0})"},
+	{Name: "#WHOLE", Args: []Arg{{Kind: Num}}, Result: Integer, MySQL: "{0}", Postgres: "{0}", SQLite: "resq_whole({0})"},
 	{Name: "SIGN", Doc: "-1, 0 or 1", Args: []Arg{{Kind: Num}}, Result: Integer, Leaf: true,
 		MySQL: "SIGN({0})", Postgres: "CAST(SIGN({0}) AS bigint)", SQLite: "SIGN({0})"},
 	// A double is rounded by the digits that it shows: 1.005 to 1.01. From 10^15 on it has no fraction.

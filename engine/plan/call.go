@@ -191,6 +191,9 @@ func (x *xbinder) row(f *funcs.Func, ops []operand, bad problem.Code) Expr {
 		c.T.Scale = min(types[0].Scale, int(c.Args[1].(*Int).N))
 	}
 	c.Fn = f.For(types[0])
+	if f.Name == "GREATEST" || f.Name == "LEAST" {
+		return extreme(c, func(c *Call) Expr { return c })
+	}
 	return c
 }
 

@@ -23,6 +23,12 @@ func (x *xbinder) window(call *Call, c *query.Call) Expr {
 		call.Args[0], call.T = &Convert{X: call.Args[0], T: whole}, whole
 		return &Convert{X: x.window(call, c), T: boolean}
 	}
+	switch call.Fn.Name {
+	case "MIN", "MAX", "ANY_VALUE":
+		if Wide(call.Args[0]) {
+			return extreme(call, func(call *Call) Expr { return x.window(call, c) })
+		}
+	}
 	if c.Over == nil {
 		if call.Fn.Class == funcs.Aggregate {
 			x.sc.query.grouped = true

@@ -33,7 +33,7 @@ func (Dialect) Placeholder(w *sqlgen.Writer, a *plan.Arg) {
 	}
 	s, isText := v.(string)
 	w.Bind(a, v, false)
-	if isText && a.T.Kind == schema.Decimal {
+	if isText && (a.T.Kind == schema.Decimal || a.T.Kind == schema.Integer) {
 		_, frac, _ := strings.Cut(s, ".")
 		w.SQL("CAST(? AS DECIMAL(65, ").Int(int64(min(30, len(frac)))).SQL("))")
 		return

@@ -28,6 +28,9 @@ func (Dialect) Placeholder(w *sqlgen.Writer, a *plan.Arg) {
 	switch a.T.Kind {
 	case schema.Integer:
 		cast = "::bigint"
+		if _, digits := v.(string); digits {
+			cast = "::numeric"
+		}
 		if n, ok := v.(uint64); ok {
 			if v = strconv.FormatUint(n, 10); n > math.MaxInt64 {
 				cast = "::numeric"

@@ -28,6 +28,7 @@ func init() {
 	reg("resq_finite", 1, checked)
 	reg("resq_compare", 2, compare)
 	reg("resq_order", 1, toOrder)
+	reg("resq_whole", 1, fromOrder)
 	reg("resq_int", 1, toInt)
 	reg("resq_real", 1, toReal)
 	reg("resq_number", 1, toNumber)

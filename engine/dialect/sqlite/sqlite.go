@@ -3,6 +3,7 @@ package sqlite
 
 import (
 	"math"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -100,7 +101,7 @@ func (d Dialect) Compare(w *sqlgen.Writer, x *plan.Compare) {
 }
 
 func (d Dialect) compare(w *sqlgen.Writer, x *plan.Compare) {
-	if !wide(x.L) && !wide(x.R) {
+	if !plan.Wide(x.L) && !plan.Wide(x.R) {
 		d.ANSI.Compare(w, x)
 		return
 	}
@@ -117,19 +118,25 @@ func (d Dialect) compare(w *sqlgen.Writer, x *plan.Compare) {
 	w.SQL(")").SQL(sqlgen.Operator(x.Op)).SQL("0)")
 }
 
-// wide says whether a whole number may have left 64 bits: it is a text then.
-func wide(e plan.Expr) bool {
-	switch x := e.(type) {
-	case *plan.Arith:
-		return x.T.Kind == schema.Integer && x.Op != "%"
-	case *plan.Call:
-		return x.T.Kind == schema.Integer && (x.Fn.Name == "SUM" || x.Fn.Name == "ABS")
-	}
-	return false
-}
-
 // In lists both texts of a day's beginning.
 func (d Dialect) In(w *sqlgen.Writer, x *plan.List) {
+	if plan.Wide(x.X) || slices.ContainsFunc(x.Xs, plan.Wide) {
+		w.SQL("(")
+		if x.Not {
+			w.SQL("NOT (")
+		}
+		for i, v := range x.Xs {
+			if i > 0 {
+				w.SQL(" OR ")
+			}
+			d.compare(w, &plan.Compare{Op: query.Eq, L: x.X, R: v})
+		}
+		if x.Not {
+			w.SQL(")")
+		}
+		w.SQL(")")
+		return
+	}
 	n := &plan.List{X: x.X, Not: x.Not}
 	for _, v := range x.Xs {
 		if short, long, ok := midnight(x.X, v); ok {
@@ -156,7 +163,7 @@ func (d Dialect) Arith(w *sqlgen.Writer, x *plan.Arith) {
 	case "/":
 		w.SQL("resq_finite(").Expr(x.L).SQL(" * 1.0 / NULLIF(").Expr(x.R).SQL(", 0))")
 	case "%":
-		if x.T.Kind == schema.Integer && !wide(x.L) && !wide(x.R) {
+		if x.T.Kind == schema.Integer && !plan.Wide(x.L) && !plan.Wide(x.R) {
 			w.SQL("(").Expr(x.L).SQL(" % NULLIF(").Expr(x.R).SQL(", 0))")
 			return
 		}
