@@ -4,9 +4,11 @@ import (
 	"bytes"
 	"database/sql"
 	"strconv"
+	"unicode/utf8"
 
 	"resq/engine/plan"
 	"resq/engine/policy"
+	"resq/engine/sqlgen"
 	"resq/schema"
 	"resq/schema/problem"
 	"resq/schema/query"
@@ -39,6 +41,7 @@ type column struct {
 	path     bool // the path of a walk
 	numbers  bool // its keys are numbers
 	computed bool
+	gathered bool // a string aggregate, with one character more than it may have
 	decode   func(any) any
 	dbType   string
 }
@@ -61,6 +64,7 @@ type shaper struct {
 	last    []any
 	more    bool
 	cut     bool
+	textCut bool
 	notices []string
 }
 
@@ -88,6 +92,7 @@ func columnsOf(rows *sql.Rows, d Driver, out []*plan.Output) ([]column, error) {
 	cols := make([]column, len(out))
 	for i, o := range out {
 		c := column{name: o.Name, t: o.Type(), field: o.Field, mask: o.Mask, dataType: o.DataType, computed: o.Calculated()}
+		c.gathered = o.Gathered()
 		if x, ok := o.Expr.(*plan.Column); ok {
 			x = x.Origin()
 			c.path = x.Pseudo == "path"
@@ -160,6 +165,11 @@ func (s *shaper) row() (bool, error) {
 	if s.n == 0 {
 		s.walkNotices()
 	}
+	for i := range s.shown {
+		if s.cols[i].gathered && s.vals[i] != nil {
+			s.vals[i] = s.gather(s.vals[i])
+		}
+	}
 	s.one = s.encode(s.one[:0])
 	room := s.e.opts.MaxBytes
 	if s.n == 0 {
@@ -228,6 +238,24 @@ func (s *shaper) encode(b []byte) []byte {
 	return append(b, shut)
 }
 
+// gather cuts a string aggregate to its length, and notes that it did.
+func (s *shaper) gather(v any) any {
+	text, ok := v.(string)
+	if b, bytes := v.([]byte); bytes {
+		text, ok = string(b), true
+	}
+	if !ok || len(text) <= sqlgen.ConcatCap || utf8.RuneCountInString(text) <= sqlgen.ConcatCap {
+		return v
+	}
+	s.textCut = true
+	end := 0
+	for range sqlgen.ConcatCap {
+		_, n := utf8.DecodeRuneInString(text[end:])
+		end += n
+	}
+	return text[:end]
+}
+
 // walkNotices says what a walk left out.
 func (s *shaper) walkNotices() {
 	for i := s.shown; i < len(s.cols); i++ {
@@ -254,6 +282,9 @@ func (s *shaper) answer(total int64) (*Answer, error) {
 	page := s.p.Page()
 	if s.cut {
 		s.notices = append(s.notices, "BYTES_CUT: the page ended after "+strconv.FormatInt(s.n, 10)+" rows, at the size an answer may have")
+	}
+	if s.textCut {
+		s.notices = append(s.notices, "TEXT_CUT: a string aggregate ended after "+strconv.Itoa(sqlgen.ConcatCap)+" characters")
 	}
 	if s.n == 0 && s.r.Recursive != nil && page.Offset == 0 && s.r.Cursor == "" {
 		s.notices = append(s.notices, "EMPTY_WALK: no row was reached; the root is a value of pField, and the empty text stands for no parent")

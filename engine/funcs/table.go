@@ -106,7 +106,7 @@ var aggregateFuncs = []Func{
 	Func{Name: "VAR_SAMP", Doc: "Variance of a sample; NULL of one value", Class: Aggregate, Args: []Arg{{Kind: Num}}, Result: Number}.all(""),
 	Func{Name: "STDDEV_POP", Doc: "Standard deviation of all values", Class: Aggregate, Args: []Arg{{Kind: Num}}, Result: Number}.all(""),
 	Func{Name: "STDDEV_SAMP", Doc: "Standard deviation of a sample; NULL of one value", Class: Aggregate, Args: []Arg{{Kind: Num}}, Result: Number}.all(""),
-	Func{Name: "GROUP_CONCAT", Doc: "The texts that are not NULL, with the separator (a comma) between them, of at most 10,000 characters; `DISTINCT`, `ORDER BY` and `SEPARATOR '…'` may stand inside; without an order that of the values", Aliases: "STRING_AGG LISTAGG", Class: Aggregate, Args: []Arg{{Kind: Text}, {Kind: LitText, Max: 16}}, Optional: 1, Result: String}.all(""),
+	Func{Name: "GROUP_CONCAT", Doc: "The texts that are not NULL, with the separator (a comma) between them; beyond 10,000 characters it is cut, which the notice `TEXT_CUT` tells of an output, and `…` at the end elsewhere; `DISTINCT`, `ORDER BY` and `SEPARATOR '…'` may stand inside; without an order that of the values, numbers by what they are", Aliases: "STRING_AGG LISTAGG", Class: Aggregate, Args: []Arg{{Kind: Text}, {Kind: LitText, Max: 16}}, Optional: 1, Result: String}.all(""),
 }
 
 var windowFuncs = []Func{

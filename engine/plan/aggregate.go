@@ -78,13 +78,17 @@ func (x *xbinder) stringAggregate(call *Call, c *query.Call) {
 		call.Args = append(call.Args, &Arg{Value: ",", T: schema.Type{Kind: schema.Text}})
 	}
 	call.OrderBy = x.sortKeys(c.OrderBy)
-	if call.Distinct && len(call.OrderBy) > 0 && (len(call.OrderBy) > 1 || !same(bare(call.OrderBy[0].Expr), bare(call.Args[0]))) {
+	own := bare(call.Args[0])
+	isOwn := func(o Order) bool { return same(bare(o.Expr), own) || same(o.Expr, sortable(own)) }
+	if call.Distinct && len(call.OrderBy) > 0 && (len(call.OrderBy) > 1 || !isOwn(call.OrderBy[0])) {
 		x.fail(problem.ExprNotAllowed, problem.Constructs, "a DISTINCT string aggregate is ordered by its own values only", "leave ORDER BY out")
 	}
-	if own := bare(call.Args[0]); !call.Distinct && !slices.ContainsFunc(call.OrderBy, func(o Order) bool { return same(o.Expr, own) }) || len(call.OrderBy) == 0 {
+	if !call.Distinct && !slices.ContainsFunc(call.OrderBy, isOwn) || len(call.OrderBy) == 0 {
 		call.OrderBy = append(call.OrderBy, Order{Expr: sortable(own)}) // what is alike by the other keys must not stand at will
 	}
-	if call.Distinct {
-		call.OrderBy[0].Expr = call.Args[0]
+	if call.Distinct && own.Type().Kind.Numeric() && refers(own) {
+		call.OrderBy[0].Expr = sortable(own)
+	} else if call.Distinct {
+		call.OrderBy[0].Expr = call.Args[0] // texts that are alike are one
 	}
 }

@@ -47,6 +47,7 @@ func init() {
 	reg("resq_julian", 1, julian)
 	reg("resq_upper", 1, mapped(strings.ToUpper))
 	reg("resq_lower", 1, mapped(strings.ToLower))
+	reg("resq_capped", 2, capped)
 	reg("resq_reverse", 1, mapped(reverse))
 	reg("resq_like", 2, like(false))
 	reg("resq_ilike", 2, like(true))
@@ -54,7 +55,7 @@ func init() {
 	reg("resq_imatch", 2, match(true))
 	reg("resq_single", 2, single)
 	sqlite.MustRegisterFunction("resq_sum", &sqlite.FunctionImpl{NArgs: 1, Deterministic: true, MakeAggregate: newTotal})
-	sqlite.MustRegisterFunction("resq_concat", &sqlite.FunctionImpl{NArgs: 3, Deterministic: true, MakeAggregate: newGathering})
+	sqlite.MustRegisterFunction("resq_concat", &sqlite.FunctionImpl{NArgs: 4, Deterministic: true, MakeAggregate: newGathering})
 }
 
 // single gives the value of a query that may hold one row at most.

@@ -316,10 +316,14 @@ func (Dialect) Average(w *sqlgen.Writer, x *plan.Call) {
 
 // Concat orders inside the aggregate. With DISTINCT SQLite takes no separator, so an aggregate of ours does
 // it.
-func (Dialect) Concat(w *sqlgen.Writer, x *plan.Call) {
-	w.SQL("SUBSTR(")
+func (Dialect) Concat(w *sqlgen.Writer, x *plan.Call, marked bool) {
+	if marked {
+		w.SQL("resq_capped(")
+	} else {
+		w.SQL("SUBSTR(")
+	}
 	if x.Distinct {
-		w.SQL("resq_concat(").Expr(x.Args[0]).SQL(", ").Expr(x.Args[1])
+		w.SQL("resq_concat(").Expr(x.Args[0]).SQL(", ").Expr(x.Args[1]).SQL(", ").Expr(x.OrderBy[0].Expr)
 		if x.OrderBy[0].Desc {
 			w.SQL(", 1)")
 		} else {
@@ -328,7 +332,11 @@ func (Dialect) Concat(w *sqlgen.Writer, x *plan.Call) {
 	} else {
 		w.SQL("GROUP_CONCAT(").Expr(x.Args[0]).SQL(", ").Expr(x.Args[1]).SQL(" ORDER BY ").Orders(x.OrderBy).SQL(")")
 	}
-	w.SQL(", 1, ").Int(sqlgen.ConcatCap).SQL(")")
+	if marked {
+		w.SQL(", ").Int(sqlgen.ConcatCap).SQL(")")
+	} else {
+		w.SQL(", 1, ").Int(sqlgen.ConcatCap + 1).SQL(")")
+	}
 }
 
 var letters = map[byte]string{'Y': "%Y", 'm': "%m", 'd': "%d", 'H': "%H", 'M': "%M", 'S': "%S", 'j': "%j"}
