@@ -8,6 +8,8 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"strings"
+	"time"
+	"unicode/utf8"
 
 	"resq/engine/policy"
 	"resq/schema/problem"
@@ -34,8 +36,13 @@ func about(who *policy.Principal, r *query.Request) []byte {
 }
 
 // close seals the sort keys of the last row of a page.
-func (s *sealer) close(who *policy.Principal, r *query.Request, keys []*string) (string, error) {
-	plain, err := json.Marshal(keys)
+func (s *sealer) close(who *policy.Principal, r *query.Request, keys []any) (string, error) {
+	texts := make([]string, len(keys))
+	for i, k := range keys {
+		tag, text := packed(k)
+		texts[i] = string(tag) + text
+	}
+	plain, err := json.Marshal(texts)
 	if err != nil {
 		return "", err
 	}
@@ -47,7 +54,7 @@ func (s *sealer) close(who *policy.Principal, r *query.Request, keys []*string) 
 }
 
 // open reads the cursor of a request, if it has one.
-func (s *sealer) open(who *policy.Principal, r *query.Request) ([]*string, error) {
+func (s *sealer) open(who *policy.Principal, r *query.Request) ([]any, error) {
 	if r.Cursor == "" {
 		return nil, nil
 	}
@@ -55,12 +62,61 @@ func (s *sealer) open(who *policy.Principal, r *query.Request) ([]*string, error
 	n := s.aead.NonceSize()
 	if err == nil && len(raw) > n {
 		if plain, err := s.aead.Open(nil, raw[:n], raw[n:], about(who, r)); err == nil {
-			var keys []*string
-			if json.Unmarshal(plain, &keys) == nil {
+			if keys, ok := unsealed(plain); ok {
 				return keys, nil
 			}
 		}
 	}
 	return nil, problem.List{{Code: problem.InvalidArgument, Stage: problem.Semantics, At: "/cursor", Message: "the cursor is not of this request",
 		Hint: "send it with the very request it came with but for limit, fields and format, or begin again without one"}}
+}
+
+func unsealed(plain []byte) ([]any, bool) {
+	var texts []string
+	if json.Unmarshal(plain, &texts) != nil {
+		return nil, false
+	}
+	keys := make([]any, len(texts))
+	for i, t := range texts {
+		if t == "" {
+			return nil, false
+		}
+		v, ok := unpacked(t[0], t[1:])
+		if !ok {
+			return nil, false
+		}
+		keys[i] = v
+	}
+	return keys, true
+}
+
+// keys are the sort keys of the last row. It says false where one of them, given back, would not be compared as the
+// database sorted it: a cursor that may skip or repeat rows is worse than none.
+func (s *shaper) keys() ([]any, bool) {
+	out := make([]any, len(s.last))
+	for i, v := range s.last {
+		c := &s.cols[s.p.Page().Keys[i]]
+		switch x := v.(type) {
+		case []byte:
+			v = string(x)
+		case float32:
+			v = float64(x)
+		case time.Time:
+			v = string(c.moment(nil, x))
+		case nil, int64, uint64, float64, bool, string:
+		default:
+			return nil, false
+		}
+		if t, ok := v.(string); ok && (!utf8.ValidString(t) || strings.IndexByte(t, 0) >= 0) {
+			return nil, false
+		}
+		if v != nil {
+			var ok bool
+			if v, ok = s.key(c.dbType, c.field != nil, v); !ok {
+				return nil, false
+			}
+		}
+		out[i] = v
+	}
+	return out, true
 }

@@ -182,7 +182,7 @@ func (c *column) float(b []byte, f float64, bits int) []byte {
 	}
 	if c.t.Kind == schema.Decimal && c.t.Scale > 0 {
 		// SQLite keeps decimals as doubles. The declared scale is shown when no digit is lost by it.
-		if s := strconv.FormatFloat(f, 'f', c.t.Scale, 64); near(s, f) && (len(s) <= 16 || exact(s, f)) {
+		if s := strconv.FormatFloat(f, 'f', c.t.Scale, 64); near(s, f) && (len(s) <= 16 || c.computed && exact(s, f)) {
 			return c.decimal(b, s)
 		}
 	}

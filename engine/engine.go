@@ -31,6 +31,9 @@ type Driver interface {
 	// Decode gives what turns a value of a column, as the driver hands it over, into what is meant; nil
 	// when there is nothing to do. The field is nil for anything but a plain field.
 	Decode(dbType string, f *schema.Field) func(any) any
+	// Key gives a sort key's value in the form in which, as an argument, it is compared just as it was sorted; it says
+	// false where there is none. column says that it is a plain field's.
+	Key(dbType string, column bool, v any) (any, bool)
 	// Classify names an error of the database. Nothing of its text may reach a caller.
 	Classify(err error) problem.Code
 

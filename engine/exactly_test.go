@@ -2,9 +2,11 @@ package engine_test
 
 import (
 	"context"
+	"strings"
 	"testing"
 	"testing/fstest"
 
+	"resq/engine"
 	"resq/testdb"
 )
 
@@ -39,6 +41,51 @@ resources:
 		named := object{"resource": "w", "fields": []any{}, "orderBy": []any{"w.k"}, "with": []any{object{"code": "w", "query": object{"resource": "N", "fields": []any{object{"code": "k"}}, "recursive": walk}}}}
 		if got := b.rows(t, named); got != want {
 			t.Errorf("named: %s, want %s", got, want)
+		}
+	})
+}
+
+// TestTextCut: a string aggregate that is longer than it may be says so: as an output by a notice, elsewhere by its last
+// character. One of just that length says nothing.
+func TestTextCut(t *testing.T) {
+	const catalog = `
+version: 1
+resources:
+  - {code: L, table: l, key: id, fields: {id: integer, s: text}}
+`
+	testdb.Each(t, func(t *testing.T, on testdb.Engine) {
+		script := "CREATE TABLE l (id INTEGER PRIMARY KEY, s TEXT);\n"
+		for i, n := range []int{5000, 4999, 1} { // with their commas 10,002; the first two 10,000
+			script += "INSERT INTO l VALUES (" + encode(i+1) + ", '" + strings.Repeat("中", n) + "');\n"
+		}
+		b := newBench(t, on, fstest.MapFS{"c.yaml": {Data: []byte(catalog)}}, map[string]string{"default": testdb.Create(t, on, script)}, func(o *engine.Options) { o.MaxBytes = 1 << 20 })
+		for _, c := range []struct {
+			expr, last string // how the text begins, and its last character
+			ids, long  string
+			notice     bool
+		}{
+			{"GROUP_CONCAT(s)", "中", "10", "10000", true},
+			{"GROUP_CONCAT(DISTINCT s)", "中", "10", "10000", true},
+			{"GROUP_CONCAT(s)", "中", "3", "10000", false},
+			{"COALESCE(GROUP_CONCAT(s), '')", "…", "10", "10001", false},
+			{"COALESCE(GROUP_CONCAT(DISTINCT s), '')", "…", "10", "10001", false},
+			{"COALESCE(GROUP_CONCAT(s), '')", "中", "3", "10000", false},
+		} {
+			ans, err := b.engine.Query(context.Background(), anyone, []byte(encode(object{"resource": "L", "fields": []any{field(c.expr)},
+				"conditions": group(object{"field": "id", "operator": "<", "token": c.ids}, false)})))
+			if err != nil {
+				t.Errorf("%s: %s", c.expr, tell(err))
+				continue
+			}
+			var a struct {
+				Rows   [][]string
+				Notice []string
+			}
+			unmarshal(t, ans.Text, &a)
+			text := []rune(a.Rows[0][0])
+			if got := encode(len(text)); got != c.long || string(text[len(text)-1]) != c.last || (len(a.Notice) == 1 && strings.HasPrefix(a.Notice[0], "TEXT_CUT")) != c.notice {
+				t.Errorf("%s of ids below %s: %s characters, the last is %c, the notices are %v", c.expr, c.ids, got, text[len(text)-1], a.Notice)
+			}
 		}
 	})
 }

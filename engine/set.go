@@ -12,7 +12,7 @@ import (
 )
 
 // options are what the plan of one call depends on.
-func (e *Engine) options(ctx context.Context, v *policy.View, after []*string) plan.Options {
+func (e *Engine) options(ctx context.Context, v *policy.View, after []any) plan.Options {
 	o := plan.Options{Limits: e.opts.Limits, Now: e.opts.Now(), After: after}
 	sets := map[*schema.Set][]string{}
 	o.Set = func(s *schema.Set) ([]string, error) {

@@ -6,9 +6,11 @@ import (
 	"database/sql"
 	"slices"
 	"strconv"
+	"unicode/utf8"
 
 	"resq/engine/plan"
 	"resq/engine/policy"
+	"resq/engine/sqlgen"
 	"resq/schema"
 	"resq/schema/problem"
 	"resq/schema/query"
@@ -42,6 +44,7 @@ type column struct {
 	path     bool // the path of a walk
 	numbers  bool // its keys are numbers
 	computed bool
+	gathered bool // a string aggregate, with one character more than it may have
 	decode   func(any) any
 	dbType   string
 }
@@ -62,6 +65,7 @@ type shaper struct {
 	p     *plan.Plan
 	r     *query.Request
 	cols  []column
+	key   func(dbType string, column bool, v any) (any, bool)
 	shown int
 	vals  []any
 	dest  []any // the vals, as Rows.Scan wants them
@@ -72,6 +76,7 @@ type shaper struct {
 	last    []any
 	more    bool
 	cut     bool
+	textCut bool
 	notices []string
 }
 
@@ -81,7 +86,7 @@ func (e *Engine) shaper(rows *sql.Rows, d Driver, who *policy.Principal, p *plan
 	if err != nil {
 		return nil, err
 	}
-	s := &shaper{cols: cols, e: e, who: who, p: p, r: r, shown: len(root.Out) - root.Hidden, vals: make([]any, len(root.Out)), dest: make([]any, len(root.Out)), notices: p.Notices()}
+	s := &shaper{cols: cols, key: d.Key, e: e, who: who, p: p, r: r, shown: len(root.Out) - root.Hidden, vals: make([]any, len(root.Out)), dest: make([]any, len(root.Out)), notices: p.Notices()}
 	for i := range root.Out {
 		s.dest[i] = cell{&s.vals[i]}
 	}
@@ -99,6 +104,7 @@ func columnsOf(rows *sql.Rows, d Driver, out []*plan.Output) ([]column, error) {
 	cols := make([]column, len(out))
 	for i, o := range out {
 		c := column{name: o.Name, t: o.Type(), field: o.Field, mask: o.Mask, dataType: o.DataType, computed: o.Calculated()}
+		c.gathered = o.Gathered()
 		if x, ok := o.Expr.(*plan.Column); ok {
 			x = x.Origin()
 			c.path = x.Pseudo == "path"
@@ -171,6 +177,11 @@ func (s *shaper) row() (bool, error) {
 	}
 	if s.n == 0 {
 		s.walkNotices()
+	}
+	for i := range s.shown {
+		if s.cols[i].gathered && s.vals[i] != nil {
+			s.vals[i] = s.gather(s.vals[i])
+		}
 	}
 	s.one = s.encode(s.one[:0])
 	room := s.e.opts.MaxBytes
@@ -247,6 +258,24 @@ func (s *shaper) encode(b []byte) []byte {
 	return append(b, shut)
 }
 
+// gather cuts a string aggregate to its length, and notes that it did.
+func (s *shaper) gather(v any) any {
+	text, ok := v.(string)
+	if b, bytes := v.([]byte); bytes {
+		text, ok = string(b), true
+	}
+	if !ok || len(text) <= sqlgen.ConcatCap || utf8.RuneCountInString(text) <= sqlgen.ConcatCap {
+		return v
+	}
+	s.textCut = true
+	end := 0
+	for range sqlgen.ConcatCap {
+		_, n := utf8.DecodeRuneInString(text[end:])
+		end += n
+	}
+	return text[:end]
+}
+
 // walkNotices says what a walk left out.
 func (s *shaper) walkNotices() {
 	for i := s.shown; i < len(s.cols); i++ {
@@ -274,6 +303,9 @@ func (s *shaper) answer(total int64) (*Answer, error) {
 	if s.cut {
 		s.notices = append(s.notices, "BYTES_CUT: the page ended after "+strconv.FormatInt(s.n, 10)+" rows, at the size an answer may have")
 	}
+	if s.textCut {
+		s.notices = append(s.notices, "TEXT_CUT: a string aggregate ended after "+strconv.Itoa(sqlgen.ConcatCap)+" characters")
+	}
 	if s.n == 0 && s.r.Recursive != nil && page.Offset == 0 && s.r.Cursor == "" {
 		s.notices = append(s.notices, "EMPTY_WALK: no row was reached; the root is a value of pField, and the empty text stands for no parent")
 	}
@@ -288,12 +320,14 @@ func (s *shaper) answer(total int64) (*Answer, error) {
 		if s.r.Cursor == "" && next <= s.e.opts.Limits.Offset {
 			meta = strconv.AppendInt(append(meta, `,"nextOffset":`...), next, 10)
 		}
-		if len(page.Keys) > 0 {
-			c, err := s.e.seal.close(s.who, s.r, s.keys())
+		if keys, ok := s.keys(); ok && len(page.Keys) > 0 {
+			c, err := s.e.seal.close(s.who, s.r, keys)
 			if err != nil {
 				return nil, err
 			}
-			meta = appendString(append(meta, `,"cursor":`...), c)
+			if len(c) <= query.MaxCursor {
+				meta = appendString(append(meta, `,"cursor":`...), c)
+			}
 		}
 	}
 	if len(s.notices) > 0 {
@@ -320,16 +354,4 @@ func (s *shaper) answer(total int64) (*Answer, error) {
 		a.Text = append(append(s.body, ']'), meta...)
 	}
 	return a, nil
-}
-
-// keys are the sort keys of the last row, as texts a cursor can hold.
-func (s *shaper) keys() []*string {
-	out := make([]*string, len(s.last))
-	for i, v := range s.last {
-		c := &s.cols[s.p.Page().Keys[i]]
-		if t, ok := c.stored(v); ok {
-			out[i] = &t
-		}
-	}
-	return out
 }

@@ -72,6 +72,7 @@ var numberFuncs = []Func{
 		Whole: &Func{MySQL: "ABS(CAST({0} AS DECIMAL(38, 0)))", Postgres: "ABS(CAST({0} AS numeric))", SQLite: "resq_abs({0})"}},
 	// Sorts whole numbers beyond 64 bits among the others.
 	{Name: "#SORT_WHOLE", Args: []Arg{{Kind: Num}}, Result: Integer, MySQL: "{0}", Postgres: "{0}", SQLite: "resq_order({0})"},
+	{Name: "#WHOLE", Args: []Arg{{Kind: Num}}, Result: Integer, MySQL: "{0}", Postgres: "{0}", SQLite: "resq_whole({0})"},
 	{Name: "SIGN", Doc: "-1, 0 or 1", Args: []Arg{{Kind: Num}}, Result: Integer, Leaf: true,
 		MySQL: "SIGN({0})", Postgres: "CAST(SIGN({0}) AS bigint)", SQLite: "SIGN({0})"},
 	// A double is rounded by the digits that it shows: 1.005 to 1.01. From 10^15 on it has no fraction.
@@ -140,7 +141,7 @@ var aggregateFuncs = []Func{
 	Func{Name: "VAR_SAMP", Doc: "Variance of a sample; NULL of one value", Class: Aggregate, Args: []Arg{{Kind: Num}}, Result: Number}.all(""),
 	Func{Name: "STDDEV_POP", Doc: "Standard deviation of all values", Class: Aggregate, Args: []Arg{{Kind: Num}}, Result: Number}.all(""),
 	Func{Name: "STDDEV_SAMP", Doc: "Standard deviation of a sample; NULL of one value", Class: Aggregate, Args: []Arg{{Kind: Num}}, Result: Number}.all(""),
-	Func{Name: "GROUP_CONCAT", Doc: "The texts that are not NULL, with the separator (a comma) between them, of at most 10,000 characters; `DISTINCT`, `ORDER BY` and `SEPARATOR '…'` may stand inside; without an order that of the values", Aliases: "STRING_AGG LISTAGG", Class: Aggregate, Args: []Arg{{Kind: Text}, {Kind: LitText, Max: 16}}, Optional: 1, Result: String}.all(""),
+	Func{Name: "GROUP_CONCAT", Doc: "The texts that are not NULL, with the separator (a comma) between them; beyond 10,000 characters it is cut, which the notice `TEXT_CUT` tells of an output, and `…` at the end elsewhere; `DISTINCT`, `ORDER BY` and `SEPARATOR '…'` may stand inside; without an order that of the values, numbers by what they are", Aliases: "STRING_AGG LISTAGG", Class: Aggregate, Args: []Arg{{Kind: Text}, {Kind: LitText, Max: 16}}, Optional: 1, Result: String}.all(""),
 }
 
 var windowFuncs = []Func{

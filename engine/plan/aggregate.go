@@ -60,27 +60,10 @@ func sortable(e Expr) Expr {
 	switch {
 	case e.Type().Kind == schema.JSON:
 		return asText(e)
-	case wide(e):
+	case Wide(e):
 		return &Call{Fn: funcs.Must("#SORT_WHOLE"), Args: []Expr{e}, T: e.Type()}
 	}
 	return e
-}
-
-// wide says whether a whole number may have more than 64 bits.
-func wide(e Expr) bool {
-	if e.Type().Kind != schema.Integer {
-		return false
-	}
-	switch x := e.(type) {
-	case *Arith:
-		return x.Op != "%" && x.Op != "/"
-	case *Call:
-		switch x.Fn.Name {
-		case "SUM", "ABS", "ROUND", "TRUNCATE":
-			return true
-		}
-	}
-	return false
 }
 
 // stringAggregate settles the order of a string aggregate, so that its text is the same every time.
@@ -95,13 +78,17 @@ func (x *xbinder) stringAggregate(call *Call, c *query.Call) {
 		call.Args = append(call.Args, &Arg{Value: ",", T: schema.Type{Kind: schema.Text}})
 	}
 	call.OrderBy = x.sortKeys(c.OrderBy)
-	if call.Distinct && len(call.OrderBy) > 0 && (len(call.OrderBy) > 1 || !same(bare(call.OrderBy[0].Expr), bare(call.Args[0]))) {
+	own := bare(call.Args[0])
+	isOwn := func(o Order) bool { return same(bare(o.Expr), own) || same(o.Expr, sortable(own)) }
+	if call.Distinct && len(call.OrderBy) > 0 && (len(call.OrderBy) > 1 || !isOwn(call.OrderBy[0])) {
 		x.fail(problem.ExprNotAllowed, problem.Constructs, "a DISTINCT string aggregate is ordered by its own values only", "leave ORDER BY out")
 	}
-	if own := bare(call.Args[0]); !call.Distinct && !slices.ContainsFunc(call.OrderBy, func(o Order) bool { return same(o.Expr, own) }) || len(call.OrderBy) == 0 {
-		call.OrderBy = append(call.OrderBy, Order{Expr: own}) // what is alike by the other keys must not stand at will
+	if !call.Distinct && !slices.ContainsFunc(call.OrderBy, isOwn) || len(call.OrderBy) == 0 {
+		call.OrderBy = append(call.OrderBy, Order{Expr: sortable(own)}) // what is alike by the other keys must not stand at will
 	}
-	if call.Distinct {
-		call.OrderBy[0].Expr = call.Args[0]
+	if call.Distinct && own.Type().Kind.Numeric() && refers(own) {
+		call.OrderBy[0].Expr = sortable(own)
+	} else if call.Distinct {
+		call.OrderBy[0].Expr = call.Args[0] // texts that are alike are one
 	}
 }

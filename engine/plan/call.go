@@ -200,6 +200,9 @@ func (x *xbinder) row(f *funcs.Func, ops []operand, bad problem.Code) Expr {
 		c.Args[0] = asInstant(c.Args[0])
 	}
 	c.Fn = f.For(types[0])
+	if f.Name == "GREATEST" || f.Name == "LEAST" {
+		return extreme(c, func(c *Call) Expr { return c })
+	}
 	return c
 }
 
@@ -298,8 +301,6 @@ func (x *xbinder) argument(f *funcs.Func, i int, o operand, shared schema.Type, 
 	}
 	if f.Class == funcs.Aggregate && f.Name != "COUNT" {
 		switch o.e.Type().Kind {
-		case schema.Bool:
-			return &Convert{X: o.e, T: schema.Type{Kind: schema.Integer}}
 		case schema.UUID, schema.JSON, schema.Enum:
 			return asText(o.e)
 		}

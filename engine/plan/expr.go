@@ -167,6 +167,9 @@ func (x *xbinder) literal(e *query.Literal) Expr {
 		if a, ok := parseValue(e.Text, schema.Type{Kind: schema.Integer}, nil); ok {
 			return a
 		}
+		if decimalText.MatchString(e.Text) {
+			return &Arg{Value: e.Text, T: schema.Type{Kind: schema.Integer}} // beyond 64 bits, and exact all the same
+		}
 	}
 	a, ok := parseValue(e.Text, schema.Type{Kind: schema.Decimal}, nil)
 	if !ok {

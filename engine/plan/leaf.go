@@ -189,7 +189,7 @@ func (b *binder) applyLeaf(sc *scope, l *query.Leaf, x Expr, fn string, cl claus
 		if c.Fn.Name == "GROUP_CONCAT" {
 			xb.stringAggregate(c, &query.Call{Name: fn})
 		}
-		sc.query.grouped = true
+		return xb.window(c, &query.Call{Name: fn})
 	}
 	return e
 }

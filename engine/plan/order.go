@@ -254,24 +254,31 @@ func (q *Query) repeat() {
 // keyset adds the values of the sort keys as outputs, so that a cursor can be made of a row.
 func (b *binder) keyset(q *Query) {
 	for _, o := range q.Order {
-		if o.Expr == nil || !cursorKind(o.Expr.Type().Kind) {
+		if o.Expr == nil || !comparable(o.Expr) {
 			return
 		}
 	}
 	for i, o := range q.Order {
 		if !slices.ContainsFunc(q.Out, func(x *Output) bool { return x.Mask == "" && same(x.Expr, o.Expr) }) {
-			q.Out = append(q.Out, &Output{Name: "#" + strconv.Itoa(i), Expr: o.Expr})
+			k := &Output{Name: "#" + strconv.Itoa(i), Expr: o.Expr}
+			if c, ok := o.Expr.(*Column); ok {
+				k.Field = c.Field
+			}
+			q.Out = append(q.Out, k)
 			q.Hidden++
 		}
 	}
 }
 
-func cursorKind(k schema.Kind) bool {
-	switch k {
+// comparable says whether a sort key is compared as it is sorted. An enum is sorted by its declaration and compared
+// as a text, and so is a type of the database's own.
+func comparable(e Expr) bool {
+	switch e.Type().Kind {
 	case schema.Any, schema.JSON, schema.Binary, schema.Enum:
 		return false
 	}
-	return true
+	c, ok := e.(*Column)
+	return !ok || c.Field == nil || c.Field.Native == ""
 }
 
 // page settles the window of rows: where the sort keys' values are found, and where a cursor begins.
@@ -290,7 +297,7 @@ func (b *binder) page(p *Plan, q *Query, r *query.Request, o Options) {
 		if e != nil {
 			i = slices.IndexFunc(q.Out, func(x *Output) bool { return x.Mask == "" && same(x.Expr, e) })
 		}
-		if i < 0 || !cursorKind(q.Out[i].Expr.Type().Kind) {
+		if i < 0 || !comparable(q.Out[i].Expr) {
 			keys = nil
 			break
 		}
@@ -312,7 +319,7 @@ func (b *binder) page(p *Plan, q *Query, r *query.Request, o Options) {
 
 // after is the condition of the rows behind the cursor's: later in the first key, or alike in it and later
 // in the second, and so on. NULL stands first in ascending order unless nulls says otherwise.
-func (b *binder) after(q *Query, keys []int, vals []*string) Expr {
+func (b *binder) after(q *Query, keys []int, vals []any) Expr {
 	var alternatives []Expr
 	var alike []Expr
 	for i, k := range q.Order {
@@ -325,10 +332,7 @@ func (b *binder) after(q *Query, keys []int, vals []*string) Expr {
 				later = &Null{X: e, Not: true}
 			}
 		} else {
-			a := b.stored(*vals[i], e)
-			if a == nil {
-				return nil
-			}
+			a := kept(vals[i], e)
 			op := query.Gt
 			if k.Desc {
 				op = query.Lt
@@ -349,26 +353,38 @@ func (b *binder) after(q *Query, keys []int, vals []*string) Expr {
 	return &Logic{Or: true, Xs: alternatives}
 }
 
-// stored reads a value of a cursor as the database gave it: a SQLite column may hold a text that is no date
-// under a date's name, and must be compared as that text.
-func (b *binder) stored(s string, e Expr) Expr {
-	t := e.Type()
-	var f *schema.Field
-	if c, ok := e.(*Column); ok {
-		if f = c.Field; f == nil {
-			f, _ = c.Zoned()
+// kept makes an argument of a sort key's value. What decides is the form in which the database gave it, and not the
+// key's declared type: a decimal has digits that a double has not, and a SQLite column may hold a text that is no
+// date under a date's name.
+func kept(v any, e Expr) *Arg {
+	a := &Arg{Value: v, Kept: true}
+	switch x := v.(type) {
+	case int64, uint64:
+		a.T.Kind = schema.Integer
+	case float64:
+		a.T.Kind = schema.Number
+	case bool:
+		a.T.Kind = schema.Bool
+	default:
+		t := e.Type()
+		switch {
+		case t.Kind.Temporal():
+			a.T, a.Bare = t, true
+			if c, ok := e.(*Column); ok {
+				f := c.Field
+				if f == nil {
+					f, _ = c.Zoned()
+				}
+				a.Zone = f != nil && f.Zone
+			}
+		case t.Kind.Numeric() || t.Kind == schema.Bool:
+			a.T.Kind = schema.Decimal
+		case t.Kind == schema.UUID:
+			a.T = t
+		default:
+			a.T = textType
 		}
-	}
-	if t.Kind.Temporal() {
-		return &Arg{Value: s, T: t, Zone: f != nil && f.Zone, Bare: true}
-	}
-	if t.Kind == schema.Integer {
-		f = &schema.Field{Unsigned: true}
-	}
-	a, ok := parseValue(s, t, f)
-	if !ok {
-		b.add(problem.InvalidArgument, problem.Semantics, "/cursor", "the cursor is not of this request", "")
-		return nil
+		a.Value = x
 	}
 	return a
 }

@@ -86,6 +86,12 @@ func (o *Output) Type() schema.Type {
 	return o.Expr.Type()
 }
 
+// Gathered says whether the output is a string aggregate and nothing else.
+func (o *Output) Gathered() bool {
+	c, ok := o.Expr.(*Call)
+	return ok && c.Fn.Name == "GROUP_CONCAT"
+}
+
 // Calculated says whether the values are not those of a column, as they stand there.
 func (o *Output) Calculated() bool {
 	c, ok := o.Expr.(*Column)
@@ -213,6 +219,7 @@ type (
 		T     schema.Type
 		Zone  bool // a datetime with zone
 		Bare  bool // takes the column's own type, such as an enum's
+		Kept  bool // is in the very form in which the database keeps it
 	}
 	// An Int is a small whole number the renderer may print itself.
 	Int struct{ N int64 }

@@ -17,6 +17,18 @@ type tied struct {
 
 // window adds OVER. Without ORDER BY the functions that number rows would number them at will.
 func (x *xbinder) window(call *Call, c *query.Call) Expr {
+	if call.T.Kind == schema.Bool && call.Fn.Class == funcs.Aggregate {
+		// PostgreSQL knows no least and no greatest boolean.
+		whole := schema.Type{Kind: schema.Integer}
+		call.Args[0], call.T = &Convert{X: call.Args[0], T: whole}, whole
+		return &Convert{X: x.window(call, c), T: boolean}
+	}
+	switch call.Fn.Name {
+	case "MIN", "MAX", "ANY_VALUE":
+		if Wide(call.Args[0]) {
+			return extreme(call, func(call *Call) Expr { return x.window(call, c) })
+		}
+	}
 	if c.Over == nil {
 		if call.Fn.Class == funcs.Aggregate {
 			x.sc.query.grouped = true

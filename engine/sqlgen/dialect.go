@@ -35,8 +35,9 @@ type Dialect interface {
 	Match(w *Writer, x *plan.Match)
 	// Average writes AVG so that it gives all digits of a double.
 	Average(w *Writer, x *plan.Call)
-	// Concat writes a string aggregate of at most ConcatCap characters.
-	Concat(w *Writer, x *plan.Call)
+	// Concat writes a string aggregate of at most ConcatCap characters. One that is longer ends in … if it is marked,
+	// and has one character more if it is not.
+	Concat(w *Writer, x *plan.Call, marked bool)
 	Format(w *Writer, x *plan.Format)
 	Document(w *Writer, x *plan.Document)
 	Contains(w *Writer, x *plan.Contains)
@@ -70,6 +71,23 @@ type Dialect interface {
 
 // ConcatCap is the longest text a string aggregate gives, in characters.
 const ConcatCap = 10_000
+
+// Capped writes a text that is cut at ConcatCap characters.
+func (w *Writer) Capped(marked bool, text func()) {
+	if !marked {
+		w.SQL("LEFT(")
+		text()
+		w.SQL(", ").Int(ConcatCap + 1).SQL(")")
+		return
+	}
+	w.SQL("(CASE WHEN CHAR_LENGTH(")
+	text()
+	w.SQL(") > ").Int(ConcatCap).SQL(" THEN CONCAT(LEFT(")
+	text()
+	w.SQL(", ").Int(ConcatCap).SQL("), '…') ELSE ")
+	text()
+	w.SQL(" END)")
+}
 
 // ANSI is standard SQL, and the base of every dialect.
 type ANSI struct{}

@@ -206,7 +206,7 @@ func (w *Writer) call(x *plan.Call) {
 		w.d.Average(w, x)
 		return
 	case "GROUP_CONCAT":
-		w.d.Concat(w, x)
+		w.d.Concat(w, x, true)
 		return
 	}
 	text := x.Fn.Text(w.d.Name())

@@ -79,6 +79,8 @@ func (w *Writer) block(q *plan.Query, u use) {
 		o := q.Out[i]
 		c, ok := o.Expr.(*plan.Column)
 		switch {
+		case u.extra && o.Gathered():
+			p.d.Concat(p, o.Expr.(*plan.Call), false)
 		case ok && !u.names:
 			w.d.Output(p, c)
 		case ok && c.Field != nil && (c.Field.Native != "" || c.Field.Array || c.Field.Type.Kind == schema.Enum):

@@ -50,7 +50,7 @@ func TestMySQL(t *testing.T) {
       f: {type: number}
       s: {type: string, nullable: false, array: true}
       flag: {type: integer, nullable: false, default: 1}
-      ts: {type: datetime, nullable: false, zone: true}
+      ts: {type: datetime, nullable: false}
       t: {type: time, default: "10:00:00.000"}
       bits: {type: integer, default: 5, unsigned: true}
       "y": {type: integer, unsigned: true}

@@ -19,8 +19,8 @@ var mysqlKinds = map[string]schema.Kind{
 	"json": schema.JSON, "uuid": schema.UUID,
 }
 
-// ofMySQL reads the type: name is data_type, c.Database column_type. TINYINT(1) stays an integer, for 2 is
-// a value of it.
+// ofMySQL reads the type: name is data_type, c.Database column_type. TINYINT(1), which BOOLEAN becomes, stays a number,
+// for it may hold others than 0 and 1; whoever knows that it does not declares it a bool.
 func (c *Column) ofMySQL(name string, length int64, precision, scale int) {
 	kind, ok := mysqlKinds[name]
 	if !ok {

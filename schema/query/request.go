@@ -53,7 +53,7 @@ func (d *decoder) request(v value, at string, top bool) *Request {
 	if top {
 		r.body = o.v
 		r.Total = o.bool("total")
-		r.Cursor, _ = o.str("cursor", 8<<10)
+		r.Cursor, _ = o.str("cursor", MaxCursor)
 		r.Format = Format(o.enum("format", string(Columns), string(Columns), string(Objects), string(CSV), string(Markdown)))
 		if r.Cursor != "" && r.Offset > 0 {
 			d.bad(at+"/offset", "cursor and offset exclude each other", "send the cursor alone")

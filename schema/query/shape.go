@@ -5,6 +5,9 @@ import (
 	"hash"
 )
 
+// MaxCursor is the longest cursor that is read, in bytes.
+const MaxCursor = 8 << 10
+
 // Shape is a hash of what decides which rows there are and in what order: everything but the window, the
 // outputs and the form of the answer. A cursor belongs to one shape.
 func (r *Request) Shape() [32]byte {

@@ -36,7 +36,7 @@ func (Dialect) Placeholder(w *sqlgen.Writer, a *plan.Arg) {
 		v = utc(s)
 	}
 	w.Bind(a, v, false)
-	if isText && a.T.Kind == schema.Decimal {
+	if isText && (a.T.Kind == schema.Decimal || a.T.Kind == schema.Integer) {
 		_, frac, _ := strings.Cut(s, ".")
 		w.SQL("CAST(? AS DECIMAL(65, ").Int(int64(min(30, len(frac)))).SQL("))")
 		return
@@ -224,13 +224,15 @@ func (Dialect) Average(w *sqlgen.Writer, x *plan.Call) {
 
 // Concat joins with a separator of its own, since MySQL takes only a literal, and puts the asked one in its
 // place.
-func (d Dialect) Concat(w *sqlgen.Writer, x *plan.Call) {
-	w.SQL("LEFT(REPLACE(GROUP_CONCAT(")
-	if x.Distinct {
-		w.SQL("DISTINCT ")
-	}
-	w.Expr(x.Args[0]).SQL(" ORDER BY ").Commas(len(x.OrderBy), func(i int) { gatheringOrder(w, x, x.OrderBy[i]) })
-	w.SQL(" SEPARATOR X'1F'), CHAR(31 USING utf8mb4), ").Expr(x.Args[1]).SQL("), ").Int(sqlgen.ConcatCap).SQL(")")
+func (d Dialect) Concat(w *sqlgen.Writer, x *plan.Call, marked bool) {
+	w.Capped(marked, func() {
+		w.SQL("REPLACE(GROUP_CONCAT(")
+		if x.Distinct {
+			w.SQL("DISTINCT ")
+		}
+		w.Expr(x.Args[0]).SQL(" ORDER BY ").Commas(len(x.OrderBy), func(i int) { gatheringOrder(w, x, x.OrderBy[i]) })
+		w.SQL(" SEPARATOR X'1F'), CHAR(31 USING utf8mb4), ").Expr(x.Args[1]).SQL(")")
+	})
 }
 
 // gatheringOrder writes a sort key inside a string aggregate. MariaDB compares a NULL there as whatever its

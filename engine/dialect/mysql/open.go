@@ -12,6 +12,7 @@ import (
 	"net/url"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"resq/engine/dialect/prepared"
 	"resq/engine/sqlgen"
@@ -220,6 +221,23 @@ func bytewise(f func([]byte) []byte) func(any) any {
 		}
 		return v
 	}
+}
+
+// Key leaves out what is sorted by its place in a list and compared as a text; what a FLOAT has no room for but was
+// calculated with; the digits of a decimal behind those that an argument keeps; and texts of which max_sort_length
+// lets only the beginning be sorted by.
+func (Dialect) Key(dbType string, column bool, v any) (any, bool) {
+	s, _ := v.(string)
+	switch dbType {
+	case "ENUM", "SET", "GEOMETRY":
+		return nil, false
+	case "FLOAT":
+		return v, column
+	case "DECIMAL":
+		whole, frac, _ := strings.Cut(s, ".")
+		return v, len(strings.TrimPrefix(whole, "-"))+len(frac) <= 65 && (len(frac) < 30 || len(frac) == 30 && column)
+	}
+	return v, utf8.RuneCountInString(s) <= 255
 }
 
 // Classify names an error without telling its text.

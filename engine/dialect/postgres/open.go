@@ -75,6 +75,19 @@ func (Dialect) Inspect(c *schema.Connection) (*sql.DB, error) {
 	return stdlib.OpenDB(*cfg), nil
 }
 
+// compared are the types whose values equal themselves again as arguments of the types that Placeholder writes.
+var compared = map[string]bool{"BOOL": true, "INT2": true, "INT4": true, "INT8": true, "OID": true, "FLOAT4": true, "FLOAT8": true, "NUMERIC": true, "TEXT": true, "VARCHAR": true,
+	"BPCHAR": true, "UUID": true, "DATE": true, "TIME": true, "TIMESTAMP": true, "TIMESTAMPTZ": true}
+
+// Key admits the common types: others have an order of their own, which a text would not be compared by. The blanks
+// with which CHAR(n) is filled up take no part in its order, but would in a text's.
+func (Dialect) Key(dbType string, _ bool, v any) (any, bool) {
+	if s, ok := v.(string); ok && dbType == "BPCHAR" {
+		v = strings.TrimRight(s, " ")
+	}
+	return v, compared[dbType]
+}
+
 // Classify names an error without telling its text (the codes of PostgreSQL's appendix A).
 func (Dialect) Classify(err error) problem.Code {
 	var e *pgconn.PgError

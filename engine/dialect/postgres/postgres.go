@@ -28,6 +28,9 @@ func (Dialect) Placeholder(w *sqlgen.Writer, a *plan.Arg) {
 	switch a.T.Kind {
 	case schema.Integer:
 		cast = "::bigint"
+		if _, digits := v.(string); digits {
+			cast = "::numeric"
+		}
 		if n, ok := v.(uint64); ok {
 			if v = strconv.FormatUint(n, 10); n > math.MaxInt64 {
 				cast = "::numeric"
@@ -252,18 +255,28 @@ func (Dialect) Average(w *sqlgen.Writer, x *plan.Call) {
 	w.SQL("(CAST(").Aggregate("SUM", x, arg).SQL(" AS double precision) / ").Aggregate("COUNT", x, arg).SQL(")")
 }
 
-// Concat uses STRING_AGG. With DISTINCT PostgreSQL orders by the very expression only.
-func (d Dialect) Concat(w *sqlgen.Writer, x *plan.Call) {
-	w.SQL("LEFT(STRING_AGG(")
-	if x.Distinct {
-		w.SQL("DISTINCT ")
+// Concat uses STRING_AGG. With DISTINCT PostgreSQL orders by the very expression only, so texts that stand in the order
+// of numbers are gathered with these and joined afterwards.
+func (d Dialect) Concat(w *sqlgen.Writer, x *plan.Call, marked bool) {
+	order := func(by func(i int) func(*sqlgen.Writer)) {
+		w.SQL(" ORDER BY ").Commas(len(x.OrderBy), func(i int) { d.Order(w, x.OrderBy[i], by(i), false) })
 	}
-	w.Expr(x.Args[0]).SQL(", ").Expr(x.Args[1]).SQL(" ORDER BY ")
-	w.Commas(len(x.OrderBy), func(i int) {
-		o := x.OrderBy[i]
-		d.Order(w, o, func(w *sqlgen.Writer) { w.Expr(o.Expr) }, false)
+	w.Capped(marked, func() {
+		if x.Distinct && x.OrderBy[0].Expr != x.Args[0] {
+			w.SQL("(SELECT STRING_AGG(g.t, ").Expr(x.Args[1])
+			order(func(int) func(*sqlgen.Writer) { return func(w *sqlgen.Writer) { w.SQL("g.v") } })
+			w.SQL(") FROM (SELECT u.t, MIN(u.v) AS v FROM UNNEST(ARRAY_AGG(").Expr(x.OrderBy[0].Expr).SQL("), ARRAY_AGG(").Expr(x.Args[0])
+			w.SQL(")) AS u(v, t) WHERE u.t IS NOT NULL GROUP BY u.t) AS g)")
+			return
+		}
+		w.SQL("STRING_AGG(")
+		if x.Distinct {
+			w.SQL("DISTINCT ")
+		}
+		w.Expr(x.Args[0]).SQL(", ").Expr(x.Args[1])
+		order(func(i int) func(*sqlgen.Writer) { return func(w *sqlgen.Writer) { w.Expr(x.OrderBy[i].Expr) } })
+		w.SQL(")")
 	})
-	w.SQL("), ").Int(sqlgen.ConcatCap).SQL(")")
 }
 
 var letters = map[byte]string{'Y': "YYYY", 'm': "MM", 'd': "DD", 'H': "HH24", 'M': "MI", 'S': "SS", 'j': "DDD"}

@@ -28,6 +28,7 @@ func init() {
 	reg("resq_finite", 1, checked)
 	reg("resq_compare", 2, compare)
 	reg("resq_order", 1, toOrder)
+	reg("resq_whole", 1, fromOrder)
 	reg("resq_int", 1, toInt)
 	reg("resq_real", 1, toReal)
 	reg("resq_number", 1, toNumber)
@@ -46,6 +47,7 @@ func init() {
 	reg("resq_julian", 1, julian)
 	reg("resq_upper", 1, mapped(strings.ToUpper))
 	reg("resq_lower", 1, mapped(strings.ToLower))
+	reg("resq_capped", 2, capped)
 	reg("resq_reverse", 1, mapped(reverse))
 	reg("resq_pad", 4, pad)
 	reg("resq_repeat", 2, repeat)
@@ -56,7 +58,7 @@ func init() {
 	reg("resq_imatch", 2, match(true))
 	reg("resq_single", 2, single)
 	sqlite.MustRegisterFunction("resq_sum", &sqlite.FunctionImpl{NArgs: 1, Deterministic: true, MakeAggregate: newTotal})
-	sqlite.MustRegisterFunction("resq_concat", &sqlite.FunctionImpl{NArgs: 3, Deterministic: true, MakeAggregate: newGathering})
+	sqlite.MustRegisterFunction("resq_concat", &sqlite.FunctionImpl{NArgs: 4, Deterministic: true, MakeAggregate: newGathering})
 }
 
 // single gives the value of a query that may hold one row at most.

@@ -153,6 +153,9 @@ func (Dialect) Decode(string, *schema.Field) func(any) any {
 	}
 }
 
+// Key takes every value: it is bound under the very storage class under which it was read.
+func (Dialect) Key(_ string, _ bool, v any) (any, bool) { return v, true }
+
 // Classify names an error without telling its text. SQLite has one code for most faults, so its words
 // decide between those of the data and those of the schema.
 func (Dialect) Classify(err error) problem.Code {

@@ -161,3 +161,22 @@ func toOrder(args []driver.Value) (driver.Value, error) {
 	}
 	return string(key), nil
 }
+
+// fromOrder gives the whole number back.
+func fromOrder(args []driver.Value) (driver.Value, error) {
+	s, ok := args[0].(string)
+	if !ok || len(s) < 6 {
+		return args[0], nil
+	}
+	key, sign := []byte(s), ""
+	if key[0] == '0' {
+		sign = "-"
+		for i, c := range key {
+			key[i] = '0' + '9' - c
+		}
+	}
+	if f, ok := written(sign + string(key[5:])); ok {
+		return f.value(), nil
+	}
+	return args[0], nil
+}

@@ -3,6 +3,7 @@ package sqlite
 
 import (
 	"math"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -27,6 +28,10 @@ func (Dialect) Name() string { return "sqlite" }
 func (Dialect) Placeholder(w *sqlgen.Writer, a *plan.Arg) {
 	v := a.Value
 	switch x := v.(type) {
+	case string:
+		if a.T.Kind == schema.Decimal && !a.Kept {
+			v, _ = number(x)
+		}
 	case bool:
 		v = int64(0)
 		if x {
@@ -37,10 +42,6 @@ func (Dialect) Placeholder(w *sqlgen.Writer, a *plan.Arg) {
 			v = float64(x)
 		} else {
 			v = int64(x)
-		}
-	case string:
-		if a.T.Kind == schema.Decimal {
-			v, _ = number(x)
 		}
 	}
 	w.Bind(a, v, false)
@@ -100,7 +101,7 @@ func (d Dialect) Compare(w *sqlgen.Writer, x *plan.Compare) {
 }
 
 func (d Dialect) compare(w *sqlgen.Writer, x *plan.Compare) {
-	if !wide(x.L) && !wide(x.R) {
+	if !plan.Wide(x.L) && !plan.Wide(x.R) {
 		d.ANSI.Compare(w, x)
 		return
 	}
@@ -117,22 +118,25 @@ func (d Dialect) compare(w *sqlgen.Writer, x *plan.Compare) {
 	w.SQL(")").SQL(sqlgen.Operator(x.Op)).SQL("0)")
 }
 
-// wide says whether a whole number may have left 64 bits: it is a text then.
-func wide(e plan.Expr) bool {
-	switch x := e.(type) {
-	case *plan.Arith:
-		return x.T.Kind == schema.Integer && x.Op != "%"
-	case *plan.Call:
-		switch x.Fn.Name {
-		case "SUM", "ABS", "ROUND", "TRUNCATE":
-			return x.T.Kind == schema.Integer
-		}
-	}
-	return false
-}
-
 // In lists both texts of a day's beginning.
 func (d Dialect) In(w *sqlgen.Writer, x *plan.List) {
+	if plan.Wide(x.X) || slices.ContainsFunc(x.Xs, plan.Wide) {
+		w.SQL("(")
+		if x.Not {
+			w.SQL("NOT (")
+		}
+		for i, v := range x.Xs {
+			if i > 0 {
+				w.SQL(" OR ")
+			}
+			d.compare(w, &plan.Compare{Op: query.Eq, L: x.X, R: v})
+		}
+		if x.Not {
+			w.SQL(")")
+		}
+		w.SQL(")")
+		return
+	}
 	n := &plan.List{X: x.X, Not: x.Not}
 	for _, v := range x.Xs {
 		if short, long, ok := midnight(x.X, v); ok {
@@ -159,7 +163,7 @@ func (d Dialect) Arith(w *sqlgen.Writer, x *plan.Arith) {
 	case "/":
 		w.SQL("resq_finite(").Expr(x.L).SQL(" * 1.0 / NULLIF(").Expr(x.R).SQL(", 0))")
 	case "%":
-		if x.T.Kind == schema.Integer && !wide(x.L) && !wide(x.R) {
+		if x.T.Kind == schema.Integer && !plan.Wide(x.L) && !plan.Wide(x.R) {
 			w.SQL("(").Expr(x.L).SQL(" % NULLIF(").Expr(x.R).SQL(", 0))")
 			return
 		}
@@ -312,10 +316,14 @@ func (Dialect) Average(w *sqlgen.Writer, x *plan.Call) {
 
 // Concat orders inside the aggregate. With DISTINCT SQLite takes no separator, so an aggregate of ours does
 // it.
-func (Dialect) Concat(w *sqlgen.Writer, x *plan.Call) {
-	w.SQL("SUBSTR(")
+func (Dialect) Concat(w *sqlgen.Writer, x *plan.Call, marked bool) {
+	if marked {
+		w.SQL("resq_capped(")
+	} else {
+		w.SQL("SUBSTR(")
+	}
 	if x.Distinct {
-		w.SQL("resq_concat(").Expr(x.Args[0]).SQL(", ").Expr(x.Args[1])
+		w.SQL("resq_concat(").Expr(x.Args[0]).SQL(", ").Expr(x.Args[1]).SQL(", ").Expr(x.OrderBy[0].Expr)
 		if x.OrderBy[0].Desc {
 			w.SQL(", 1)")
 		} else {
@@ -324,7 +332,11 @@ func (Dialect) Concat(w *sqlgen.Writer, x *plan.Call) {
 	} else {
 		w.SQL("GROUP_CONCAT(").Expr(x.Args[0]).SQL(", ").Expr(x.Args[1]).SQL(" ORDER BY ").Orders(x.OrderBy).SQL(")")
 	}
-	w.SQL(", 1, ").Int(sqlgen.ConcatCap).SQL(")")
+	if marked {
+		w.SQL(", ").Int(sqlgen.ConcatCap).SQL(")")
+	} else {
+		w.SQL(", 1, ").Int(sqlgen.ConcatCap + 1).SQL(")")
+	}
 }
 
 var letters = map[byte]string{'Y': "%Y", 'm': "%m", 'd': "%d", 'H': "%H", 'M': "%M", 'S': "%S", 'j': "%j"}

@@ -1,6 +1,7 @@
 package sqlite
 
 import (
+	"cmp"
 	"database/sql/driver"
 	"errors"
 	"maps"
@@ -149,26 +150,64 @@ func fits(s, p []rune) bool {
 	return true
 }
 
-// A gathering is a string aggregate of distinct texts in their order, which SQLite's own takes no separator
-// for.
+// capped cuts a text and marks that it did.
+func capped(args []driver.Value) (driver.Value, error) {
+	s, ok := text(args[0])
+	n, isInt := args[1].(int64)
+	if !ok || !isInt || int64(len(s)) <= n {
+		return args[0], nil
+	}
+	for i := range s {
+		if n == 0 {
+			return s[:i] + "…", nil
+		}
+		n--
+	}
+	return s, nil
+}
+
+// A gathering is a string aggregate of distinct texts in the order of the values that they are of, which SQLite's own
+// takes no separator for.
 type gathering struct {
-	texts     map[string]bool
+	values    map[string]driver.Value
 	separator string
 	backwards bool
 }
 
 func newGathering(sqlite.FunctionContext) (sqlite.AggregateFunction, error) {
-	return &gathering{texts: map[string]bool{}}, nil
+	return &gathering{values: map[string]driver.Value{}}, nil
 }
 
 // Step adds a text.
 func (g *gathering) Step(_ *sqlite.FunctionContext, args []driver.Value) error {
 	if s, ok := text(args[0]); ok {
-		g.texts[s] = true
+		if old, there := g.values[s]; !there || earlier(args[2], old) < 0 {
+			g.values[s] = args[2]
+		}
 	}
 	g.separator, _ = text(args[1])
-	g.backwards = args[2] == int64(1)
+	g.backwards = args[3] == int64(1)
 	return nil
+}
+
+// earlier compares two values as SQLite sorts them: numbers before texts.
+func earlier(a, b driver.Value) int {
+	s, isText := a.(string)
+	t, other := b.(string)
+	switch {
+	case isText && other:
+		return strings.Compare(s, t)
+	case isText:
+		return 1
+	case other:
+		return -1
+	}
+	if x, ok := decimal(a); ok {
+		if y, ok := decimal(b); ok {
+			return subtraction.exact(x, y).n.Sign()
+		}
+	}
+	return cmp.Compare(float(a), float(b))
 }
 
 // WindowInverse is not called: a string aggregate takes no window.
@@ -178,10 +217,12 @@ func (*gathering) WindowInverse(*sqlite.FunctionContext, []driver.Value) error {
 
 // WindowValue joins the texts; of none it is NULL.
 func (g *gathering) WindowValue(*sqlite.FunctionContext) (driver.Value, error) {
-	if len(g.texts) == 0 {
+	if len(g.values) == 0 {
 		return nil, nil
 	}
-	list := slices.Sorted(maps.Keys(g.texts))
+	list := slices.SortedFunc(maps.Keys(g.values), func(a, b string) int {
+		return cmp.Or(earlier(g.values[a], g.values[b]), strings.Compare(a, b))
+	})
 	if g.backwards {
 		slices.Reverse(list)
 	}
