@@ -57,6 +57,9 @@ func (c *column) value(b []byte, v any) []byte {
 	case float64:
 		return c.float(b, x, 64)
 	case float32:
+		if c.computed {
+			return c.float(b, float64(x), 64)
+		}
 		return c.float(b, float64(x), 32)
 	case bool:
 		return strconv.AppendBool(b, x)

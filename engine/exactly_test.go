@@ -89,3 +89,38 @@ resources:
 		}
 	})
 }
+
+// TestSinglePrecision: a column of single precision is shown by its own digits and is a double in every expression and
+// comparison, alike on all databases that have such columns; SQLite has none.
+func TestSinglePrecision(t *testing.T) {
+	const catalog = `
+version: 1
+resources:
+  - {code: F, table: f, key: id, fields: {id: integer, r: number}}
+`
+	want := map[string]string{
+		"r": "[[0.1],[0.3],[16777216],[null]]", "r * 3": "[[0.3000000045],[0.9000000358],[50331648],[null]]", "r * r": "[[0.0100000003],[0.09000000715],[281474976710656],[null]]",
+		"CAST(r AS TEXT)": `[["0.1000000015"],["0.3000000119"],["16777216"],[null]]`, "COALESCE(r, 0)": "[[0.1000000015],[0.3000000119],[16777216],[0]]", "r = 0.1": "[[false],[false],[false],[null]]",
+		"r BETWEEN 0.0999 AND 0.1001": "[[true],[false],[false],[null]]", "ROUND(r, 5)": "[[0.1],[0.3],[16777216],[null]]", "ROUND(r, 5) = 0.1": "[[true],[false],[false],[null]]",
+		"MAX(r) OVER (PARTITION BY id)": "[[0.1000000015],[0.3000000119],[16777216],[null]]", "SUM(r) OVER (ORDER BY id)": "[[0.1000000015],[0.4000000134],[16777216.4],[16777216.4]]",
+		"MIN(r)": "[[0.1000000015]]", "SUM(r)": "[[16777216.4]]", "AVG(r)": "[[5592405.4667]]", "GROUP_CONCAT(r)": `[["0.1000000015,0.3000000119,16777216"]]`, "GROUP_CONCAT(DISTINCT r)": `[["0.1000000015,0.3000000119,16777216"]]`,
+	}
+	testdb.Each(t, func(t *testing.T, on testdb.Engine) {
+		if on.Name == testdb.SQLite {
+			return
+		}
+		single := map[string]string{testdb.MySQL: "FLOAT", testdb.Postgres: "REAL"}[on.Name]
+		dsn := testdb.Create(t, on, "CREATE TABLE f (id INTEGER PRIMARY KEY, r "+single+"); INSERT INTO f VALUES (1, 0.1), (2, 0.3), (3, 16777216), (4, NULL);")
+		b := newBench(t, on, fstest.MapFS{"c.yaml": {Data: []byte(catalog)}}, map[string]string{"default": dsn})
+		for expr, rows := range want {
+			if expr == "r" {
+				if got := b.rows(t, object{"resource": "F", "fields": []any{object{"code": "r"}}}); got != rows {
+					t.Errorf("r is %s, want %s", got, rows)
+				}
+			}
+			if got := b.rows(t, object{"resource": "F", "fields": []any{field(expr)}}); expr != "r" && got != rows {
+				t.Errorf("%s is %s, want %s", expr, got, rows)
+			}
+		}
+	})
+}

@@ -38,7 +38,7 @@ func (b *binder) orderOutput(sc *scope, s *query.Order, o *Order) {
 			if out.Mask != "" {
 				b.masked(s.At, name)
 			}
-			o.Ordinal = i + 1
+			o.Ordinal, o.Whole = i+1, sc.query.wide(i)
 			return
 		}
 	}
@@ -163,7 +163,7 @@ func (b *binder) tieOutputs(q *Query) {
 		if slices.ContainsFunc(q.Order, func(k Order) bool { return k.Ordinal == i+1 || k.Expr != nil && same(k.Expr, o.Expr) }) {
 			continue
 		}
-		q.Order = append(q.Order, Order{Ordinal: i + 1})
+		q.Order = append(q.Order, Order{Ordinal: i + 1, Whole: q.wide(i)})
 	}
 }
 
@@ -174,7 +174,7 @@ func (b *binder) distinctOrder(q *Query, r *query.Request) bool {
 	for i := range q.Order {
 		k := slices.IndexFunc(q.Out, func(o *Output) bool { return q.Order[i].Expr != nil && same(sortable(o.Expr), q.Order[i].Expr) })
 		if k >= 0 {
-			q.Order[i].Ordinal, q.Order[i].Expr = k+1, nil
+			q.Order[i].Ordinal, q.Order[i].Expr, q.Order[i].Whole = k+1, nil, q.wide(k)
 		} else if q.Order[i].Ordinal == 0 {
 			outside = i
 		}

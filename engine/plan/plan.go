@@ -112,8 +112,10 @@ type Set struct {
 	Query *Query
 }
 
-// An Order is one sort key. Ordinal is the output it repeats, counted from 1, or 0.
+// An Order is one sort key. Ordinal is the output it repeats, counted from 1, or 0. Whole says that the output may hold
+// whole numbers of more than 64 bits.
 type Order struct {
+	Whole   bool
 	Expr    Expr
 	Ordinal int
 	Desc    bool

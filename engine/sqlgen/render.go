@@ -173,8 +173,8 @@ func (w *Writer) order(q *plan.Query, o plan.Order, of Text) {
 			w.key(o.Expr)
 		}
 	}
-	if o.Ordinal > 0 && of == "" && o.Nulls != "" {
-		// An ordinal cannot stand inside an expression, which some databases need to place NULL.
+	if o.Ordinal > 0 && of == "" && (o.Nulls != "" || o.Whole) {
+		// An ordinal cannot stand inside an expression, which some databases need to place NULL or a large number.
 		key = func(w *Writer) { w.key(expr) }
 	}
 	w.d.Order(w, o, key, notNull(expr) && of == "")

@@ -95,7 +95,8 @@ func (Dialect) Null(w *sqlgen.Writer, t schema.Type) {
 }
 
 // Column writes a column as a value of its field's type: enums and types of PostgreSQL's own as text, zoned
-// times in UTC, arrays as JSON.
+// times in UTC, arrays as JSON. A number is a double, also where its column is of single precision: by themselves such
+// columns would calculate and add up in single precision, and be written as texts by other digits.
 func (Dialect) Column(w *sqlgen.Writer, c *plan.Column) {
 	if zoned, on := c.Zoned(); zoned != nil {
 		zone := "UTC"
@@ -111,6 +112,8 @@ func (Dialect) Column(w *sqlgen.Writer, c *plan.Column) {
 		w.SQL("to_jsonb(").Column(c).SQL(")")
 	case f.Native != "" || f.Type.Kind == schema.Enum:
 		w.Column(c).SQL("::text")
+	case f.Type.Kind == schema.Number:
+		w.SQL("CAST(").Column(c).SQL(" AS double precision)")
 	default:
 		w.Column(c)
 	}

@@ -144,38 +144,46 @@ func compare(args []driver.Value) (driver.Value, error) {
 	return int64(subtraction.exact(x, y).n.Sign()), nil
 }
 
-// toOrder gives a whole number as a text that sorts by its value: sign, number of digits, digits, and all of
-// it from the end of the alphabet for negative ones.
+// toOrder gives a number as a text that sorts by its value: sign, number of digits before the point, digits, and for
+// negative ones all of it from the end of the alphabet, with an end that sorts behind any digit.
 func toOrder(args []driver.Value) (driver.Value, error) {
-	s, ok := text(args[0])
-	if !ok || strings.Trim(s, "-0123456789") != "" {
+	f, ok := decimal(args[0])
+	if !ok {
 		return args[0], nil
 	}
-	abs := strings.TrimPrefix(s, "-")
-	key := []byte(fmt.Sprintf("1%04d%s", len(abs), abs))
-	if abs != s {
-		for i, c := range key {
-			key[i] = '0' + '9' - c
-		}
-		key[0] = '0'
+	digits := new(big.Int).Abs(f.n).String()
+	digits = strings.Repeat("0", max(0, f.scale+1-len(digits))) + digits
+	whole, frac := digits[:len(digits)-f.scale], strings.TrimRight(digits[len(digits)-f.scale:], "0")
+	key := fmt.Sprintf("1%04d%s", len(whole), whole)
+	if frac != "" {
+		key += "." + frac
 	}
-	return string(key), nil
+	if f.n.Sign() < 0 {
+		key = "0" + complement(key[1:]) + "~"
+	}
+	return key, nil
 }
 
-// fromOrder gives the whole number back.
+func complement(digits string) string {
+	return strings.Map(func(c rune) rune {
+		if c == '.' {
+			return c
+		}
+		return '0' + '9' - c
+	}, digits)
+}
+
+// fromOrder gives the number back.
 func fromOrder(args []driver.Value) (driver.Value, error) {
 	s, ok := args[0].(string)
 	if !ok || len(s) < 6 {
 		return args[0], nil
 	}
-	key, sign := []byte(s), ""
-	if key[0] == '0' {
-		sign = "-"
-		for i, c := range key {
-			key[i] = '0' + '9' - c
-		}
+	number := s[5:]
+	if s[0] == '0' {
+		number = "-" + complement(strings.TrimSuffix(number, "~"))
 	}
-	if f, ok := written(sign + string(key[5:])); ok {
+	if f, ok := written(number); ok {
 		return f.value(), nil
 	}
 	return args[0], nil

@@ -355,6 +355,19 @@ func (Dialect) Scalar(w *sqlgen.Writer, q *plan.Query) {
 	w.SQL("(SELECT resq_single(COUNT(*), MAX(q.c0)) FROM ").Named(q).SQL(" AS q)")
 }
 
+// Order sorts large whole numbers by their value: they are texts.
+func (d Dialect) Order(w *sqlgen.Writer, o plan.Order, key func(w *sqlgen.Writer), notNull bool) {
+	if !o.Whole {
+		d.ANSI.Order(w, o, key, notNull)
+		return
+	}
+	d.ANSI.Order(w, o, func(w *sqlgen.Writer) {
+		w.SQL("resq_order(")
+		key(w)
+		w.SQL(")")
+	}, notNull)
+}
+
 // Limit needs a LIMIT before OFFSET; −1 is none.
 func (d Dialect) Limit(w *sqlgen.Writer, limit, offset int64) {
 	if limit < 0 && offset > 0 {
