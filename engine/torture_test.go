@@ -50,6 +50,12 @@ func TestTorture(t *testing.T) {
 			row["t_timestamp"] = at.Format("2006-01-02T15:04:05.000000Z")
 		}
 	}
+	// And PostgreSQL's CHAR with the blanks that fill it up.
+	for _, row := range expected[testdb.Postgres]["types"] {
+		if s, ok := row["t_char"].(string); ok {
+			row["t_char"] = strings.TrimRight(s, " ")
+		}
+	}
 	var queries []tortureQuery
 	unmarshal(t, tortureFile(t, "queries.json"), &queries)
 	testdb.Each(t, func(t *testing.T, on testdb.Engine) {

@@ -101,7 +101,9 @@ func (x *xbinder) stringAggregate(call *Call, c *query.Call) {
 	if own := bare(call.Args[0]); !call.Distinct && !slices.ContainsFunc(call.OrderBy, func(o Order) bool { return same(o.Expr, own) }) || len(call.OrderBy) == 0 {
 		call.OrderBy = append(call.OrderBy, Order{Expr: own}) // what is alike by the other keys must not stand at will
 	}
-	if call.Distinct {
-		call.OrderBy[0].Expr = call.Args[0]
+	for i, o := range call.OrderBy {
+		if call.Distinct && i == 0 || o.Expr.Type().Kind == schema.JSON {
+			call.OrderBy[i].Expr = call.Args[0]
+		}
 	}
 }
