@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"resq/engine/policy"
+	"resq/engine/sqlgen"
 	"resq/schema/problem"
 
 	"github.com/jmoiron/sqlx"
@@ -86,6 +87,29 @@ func (l ledger) load(ctx context.Context, q sqlx.QueryerContext, id string, lock
 		return nil, err
 	}
 	return &o, nil
+}
+
+// recover reads an operation once no transaction has a hold on it. A row that is only about to be there cannot be
+// locked, but another one of the same key has to wait for it.
+func (l ledger) recover(ctx context.Context, id string) (*operation, error) {
+	ctx, cancel := context.WithTimeout(ctx, l.db.timeout)
+	defer cancel()
+	o, err := l.load(ctx, l.db.write, id, true)
+	if o != nil || err != nil {
+		return o, err
+	}
+	tx, err := l.db.write.BeginTxx(ctx, nil)
+	if err != nil {
+		return nil, err
+	}
+	err = l.begin(ctx, tx, &operation{ID: id})
+	if end := tx.Rollback(); err == nil {
+		return nil, end
+	}
+	if l.db.driver.Refusal(err) == sqlgen.Duplicate {
+		return l.load(ctx, l.db.write, id, true)
+	}
+	return nil, err
 }
 
 // live finds the operations that wait for their confirmation and are of the same principal, key and arguments.
