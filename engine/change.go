@@ -60,6 +60,10 @@ type Call struct {
 	Tool    string // res-create, res-update, res-delete, res-undo or res-operation
 	Request string // its id, for the audit
 	Args    []byte
+
+	// Where a preview of these arguments was put to the user as a question: its token, and what came of it.
+	Token   string
+	Consent Consent
 }
 
 // Write answers a call: it makes rows, previews a change, or applies one that was confirmed. The error is a
@@ -82,6 +86,8 @@ func (e *Engine) Write(ctx context.Context, who *policy.Principal, call Call) (*
 	}
 	defer leave()
 	switch {
+	case call.Consent != NotAsked && !w.ask.DryRun:
+		return w.answered(ctx)
 	case w.verb == query.Create && w.undoes == "":
 		return w.create(ctx)
 	case w.mode == "none":
