@@ -85,9 +85,12 @@ func (e *Engine) Write(ctx context.Context, who *policy.Principal, call Call) (*
 		return nil, err
 	}
 	defer leave()
+	op, p := w.asked()
 	switch {
-	case call.Consent != NotAsked && !w.ask.DryRun:
-		return w.answered(ctx)
+	case p != nil:
+		return nil, problem.List{p}
+	case op != "":
+		return w.answered(ctx, op)
 	case w.verb == query.Create && w.undoes == "":
 		return w.create(ctx)
 	case w.mode == "none":

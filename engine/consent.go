@@ -23,12 +23,20 @@ const (
 // byUser is the reason of a preview that its owner ended.
 const byUser = "declined by the user"
 
-// answered goes on with a preview that was put to the user.
-func (w *write) answered(ctx context.Context) (*Answer, error) {
-	op, p := w.e.sign.open(w.call.Token, w.e.opts.Now())
-	if p != nil {
-		return nil, problem.List{p}
+// asked gives the preview that was put to the user. An answer under a token that was not made here answers
+// nothing, and the call is what its arguments say.
+func (w *write) asked() (op string, p *problem.Problem) {
+	if w.call.Consent == NotAsked || w.ask.DryRun {
+		return "", nil
 	}
+	if op, p = w.e.sign.open(w.call.Token, w.e.opts.Now()); op == "" {
+		return "", nil
+	}
+	return op, p
+}
+
+// answered goes on with a preview that was put to the user.
+func (w *write) answered(ctx context.Context, op string) (*Answer, error) {
 	if w.call.Consent == Granted {
 		return w.apply(ctx, op)
 	}
