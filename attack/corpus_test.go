@@ -28,6 +28,7 @@ type line struct {
 	Dialect                  []string
 	Mode                     string
 	Pre                      []json.RawMessage
+	Params                   json.RawMessage // of the protocol, beside the arguments
 	Want                     *struct {
 		Rows    []json.RawMessage
 		RowsIDs []json.Number `json:"rows_ids"`

@@ -67,17 +67,7 @@ type play struct {
 var firstSecret = []byte("the first secret of this corpus.")
 
 func (p *play) run() {
-	p.catalog, p.secrets = catalog, [][]byte{firstSecret}
-	if p.l.Mode == "human" {
-		p.catalog = strings.Replace(p.catalog, "writes: [create, update, delete]\n    fields:\n      id: {type: integer}\n      name", "writes: [create, update, delete]\n    confirm: human\n    fields:\n      id: {type: integer}\n      name", 1)
-		if p.catalog == catalog {
-			p.t.Fatal("the catalog has no place for confirm: human")
-		}
-	}
-	p.restart()
-	if err := p.engines()[0].Migrate(p.t.Context()); err != nil {
-		p.t.Fatal(err)
-	}
+	p.begin()
 	before := p.hash(p.t)
 	for _, raw := range p.l.Pre {
 		p.step(raw)
@@ -99,13 +89,33 @@ func (p *play) run() {
 			mu.Unlock()
 		})
 	}
-	r := p.ask(p.l.As, p.l.Tool, raw, 0)
+	var r *server.Reply
+	if p.l.Params != nil {
+		r = p.post(p.l.As, p.l.Tool, raw, p.l.Params)
+	} else {
+		r = p.ask(p.l.As, p.l.Tool, raw, 0)
+	}
 	all.Wait()
 	p.judge(args, r, before)
 	for _, s := range told {
 		if plain(s) != plain(strings.Join(r.Texts, "\n")) {
 			p.t.Errorf("one of many at once was told\n%s\nanother\n%s", s, r.Texts)
 		}
+	}
+}
+
+// begin starts the replicas on a database that can be written to.
+func (p *play) begin() {
+	p.catalog, p.secrets = catalog, [][]byte{firstSecret}
+	if p.l.Mode == "human" {
+		p.catalog = strings.Replace(p.catalog, "writes: [create, update, delete]\n    fields:\n      id: {type: integer}\n      name", "writes: [create, update, delete]\n    confirm: human\n    fields:\n      id: {type: integer}\n      name", 1)
+		if p.catalog == catalog {
+			p.t.Fatal("the catalog has no place for confirm: human")
+		}
+	}
+	p.restart()
+	if err := p.engines()[0].Migrate(p.t.Context()); err != nil {
+		p.t.Fatal(err)
 	}
 }
 

@@ -63,6 +63,10 @@ type Call struct {
 	// Still gives the principal as it is by now, and nil when it may ask nothing any more. It is asked once more
 	// before a write is committed. Nil is a principal that cannot change while it asks.
 	Still func() *policy.Principal
+
+	// Where a preview of these arguments was put to the user as a question: its token, and what came of it.
+	Token   string
+	Consent Consent
 }
 
 // Write answers a call: it makes rows, previews a change, or applies one that was confirmed. The error is a
@@ -84,7 +88,12 @@ func (e *Engine) Write(ctx context.Context, who *policy.Principal, call Call) (*
 		return nil, err
 	}
 	defer leave()
+	op, p := w.asked()
 	switch {
+	case p != nil:
+		return nil, problem.List{p}
+	case op != "":
+		return w.answered(ctx, op)
 	case w.verb == query.Create && w.undoes == "":
 		return w.create(ctx)
 	case w.mode == "none":

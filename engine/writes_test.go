@@ -73,9 +73,10 @@ func newApart(t testing.TB, on testdb.Engine, change ...func(o *engine.Options))
 }
 
 // TestWrites plays the files of testdata/writes on every database. Each is a story in steps: `N.who.tool` is a
-// call, and `N.answer` or `N.error` what it gives everywhere; `N.sql` is another writer; `N.approve` and
-// `N.decline` are a person's decision on the operation of step M, written as `M by NAME`. In later steps $tokenN and $opN stand for
-// the token and the operation of step N.
+// call, and `N.answer` or `N.error` what it gives everywhere; `N.who.tool.granted.M` is one whose user was asked
+// about the preview of step M, and so are `refused` and `silent`; `N.sql` is another writer; `N.approve` and
+// `N.decline` are a person's decision on the operation of step M, written as `M by NAME`. In later steps $tokenN and
+// $opN stand for the token and the operation of step N.
 func TestWrites(t *testing.T) {
 	people := peopleOf(t, filepath.Join(officeDir, "principals.yaml"))
 	for _, file := range storyFiles(t) {
@@ -230,6 +231,16 @@ func (s *story) call(step, who, tool, raw string) {
 		}
 		return s.ops[x[2]]
 	})
+	tool, asked, _ := strings.Cut(tool, ".")
+	said, preview, _ := strings.Cut(asked, ".")
+	consent, ok := map[string]engine.Consent{"": engine.NotAsked, "granted": engine.Granted, "refused": engine.Refused, "silent": engine.Silent}[said]
+	if !ok {
+		s.t.Fatalf("step %s: no user is %q", step, said)
+	}
+	token := s.tokens[preview]
+	if preview == "forged" {
+		token = "rq1.forged"
+	}
 	var a *engine.Answer
 	var err error
 	switch tool {
@@ -241,7 +252,7 @@ func (s *story) call(step, who, tool, raw string) {
 			return
 		}
 	default:
-		a, err = s.b.engine.Write(context.Background(), p, engine.Call{Tool: tool, Args: []byte(raw)})
+		a, err = s.b.engine.Write(context.Background(), p, engine.Call{Tool: tool, Args: []byte(raw), Token: token, Consent: consent})
 	}
 	if err != nil {
 		s.told[step+".error"] = s.steady(tell(err))

@@ -25,8 +25,9 @@ type Reply struct {
 	Rows      int
 	RequestID string
 
-	link       *link  // to the whole of an answer that was cut
-	structured []byte // the same once more as JSON, for clients that ask for it
+	preview    *engine.Preview // of a change that waits for its confirmation
+	link       *link           // to the whole of an answer that was cut
+	structured []byte          // the same once more as JSON, for clients that ask for it
 }
 
 // Call runs one tool for a principal. Problems of the request are a failed Reply, never an error; false means
@@ -58,7 +59,7 @@ func (s *Server) call(ctx context.Context, c caller, tool string) (*Reply, bool)
 	} else {
 		r.Rows = answer.Rows
 		if answer.Preview != nil {
-			r.Code = problem.ConfirmRequired
+			r.Code, r.preview = problem.ConfirmRequired, answer.Preview
 		}
 		r.Texts = append(r.Texts, string(answer.Text))
 		if answer.Meta != nil {
@@ -112,7 +113,7 @@ func (s *Server) run(ctx context.Context, c caller, d *definition, request strin
 	case toolQuery:
 		a, err = backend.Query(ctx, who, c.view.profile.usual(args))
 	default:
-		a, err = backend.Write(ctx, who, engine.Call{Tool: d.Name, Request: request, Args: args, Still: c.still})
+		a, err = backend.Write(ctx, who, engine.Call{Tool: d.Name, Request: request, Args: args, Still: c.still, Token: c.token, Consent: c.consent})
 	}
 	if err == nil && a == nil {
 		err = internal(fmt.Errorf("%s gave neither an answer nor an error", d.Name))

@@ -21,7 +21,7 @@ import (
 // tools/call and tools/list are nearly all that clients send. The library parses each of them seven times and
 // encodes an answer three times over, which costs more than the query of a small one; so an ordinary message
 // of these two is answered here, in one pass, with the parts that the library itself wrote once. Whatever is
-// not quite ordinary goes to the library, which knows what is wrong with it.
+// not quite ordinary goes to the library, which knows what is wrong with it; so does what may end in a question.
 
 // parts are what the library puts around results, by era.
 type parts struct {
@@ -199,7 +199,7 @@ const (
 
 // direct answers over HTTP, where a call can be cancelled by a notification of its session.
 func (g *guard) direct(w http.ResponseWriter, r *http.Request, m *message, c caller) bool {
-	if !plain(m, r.Header) {
+	if c.asks || !plain(m, r.Header) {
 		return false
 	}
 	ctx, done := g.calls.run(r.Context(), r.Header.Get(mcpgo.HeaderKeySessionID), m.id)

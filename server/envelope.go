@@ -19,6 +19,7 @@ type message struct {
 	cursor  bool   // there is a params.cursor
 	version string // the protocol version that params._meta names; "" before 2026-07-28
 	caps    []byte // the client's capabilities in params._meta
+	reply   bool   // it answers a request of the server
 	beat    []byte // the progress token in params._meta; nil when none is asked for
 	rest    []byte // the message with empty arguments, for the MCP library
 }
@@ -68,6 +69,9 @@ func parseMessage(body []byte) (*message, error) {
 			return nil, errNotJSON
 		}
 	}
+	_, result := top["result"]
+	_, failed := top["error"]
+	m.reply = m.method == "" && m.id != nil && (result || failed)
 	if err := m.params(body, top["params"]); err != nil {
 		return nil, err
 	}
@@ -134,6 +138,17 @@ func (m *message) cancels() string {
 		return ""
 	}
 	return idOf(n.Params.RequestID)
+}
+
+// capabilities gives those of a client that begins a session.
+func (m *message) capabilities() []byte {
+	var n struct {
+		Params struct {
+			Capabilities json.RawMessage `json:"capabilities"`
+		} `json:"params"`
+	}
+	_ = json.Unmarshal(m.rest, &n) // without any there are none
+	return n.Params.Capabilities
 }
 
 // idOf makes the spellings of one request id equal.

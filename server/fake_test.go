@@ -12,6 +12,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"resq/engine"
 	"resq/engine/policy"
@@ -29,6 +30,7 @@ type fake struct {
 	pings   int
 	can     engine.Verbs
 	calls   []engine.Call
+	rows    string // of a preview
 }
 
 // Query answers by the resource: "slow" waits for its context, "panic" panics, "bad" has problems, "csv" has
@@ -297,11 +299,22 @@ func (f *fake) Write(_ context.Context, who *policy.Principal, call engine.Call)
 	defer f.mu.Unlock()
 	f.who, f.raw = who, bytes.Clone(call.Args)
 	f.calls = append(f.calls, call)
-	if call.Tool == toolOperation || call.Tool == toolCreate || bytes.Contains(call.Args, []byte(`"__confirm__":true`)) {
+	switch {
+	case call.Consent == engine.Refused:
+		return nil, problem.List{{Code: problem.ApprovalDenied, Message: "declined"}}
+	case call.Tool == toolOperation, call.Tool == toolCreate, call.Consent == engine.Granted, call.Consent == engine.NotAsked && bytes.Contains(call.Args, []byte(`"__confirm__":true`)):
 		return &engine.Answer{Text: []byte(`{"done":"` + call.Tool + `"}`), Rows: 1}, nil
+	case bytes.Contains(call.Args, []byte(`"dry_run":true`)):
+		return &engine.Answer{Text: []byte(`{"status":"dry_run"}`), Rows: 1}, nil
 	}
-	return &engine.Answer{Text: []byte(`{"code":"CONFIRM_REQUIRED","confirm":{"token":"rq1.fake"}}`), Rows: 1,
-		Preview: &engine.Preview{Operation: "0123456789abcdef0123456789abcdef", Token: "rq1.fake", Mode: "token", Summary: "UPDATE Order: 1 row"}}, nil
+	mode := "token"
+	for _, m := range []string{"strict", "human"} {
+		if bytes.Contains(call.Args, []byte(`"`+m+`"`)) {
+			mode = m
+		}
+	}
+	return &engine.Answer{Text: []byte(`{"code":"CONFIRM_REQUIRED","confirm":{"token":"rq1.fake"},"rows":[` + f.rows + `],"rows_total":9,"dependents":[{"resource":"Item","field":"order_id","count":3}],"warnings":["a warning"]}`), Rows: 1,
+		Preview: &engine.Preview{Operation: "0123456789abcdef0123456789abcdef", Token: "rq1.fake", Mode: mode, Summary: "UPDATE Order: 1 row", Expires: time.Now().Add(5 * time.Minute)}}, nil
 }
 
 // Verbs is what the fake was told.

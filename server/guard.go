@@ -81,6 +81,11 @@ func (g *guard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 		c.args = m.args
+		c.forms = m.method == methodInit && shows(m.capabilities())
+		c.asks = g.s.asks(m, g.shows(r, m))
+		if takesEvents(r.Header) {
+			c.beat = m.beat
+		}
 		if g.direct(w, r, m, c) { // Note [the direct way]
 			return
 		}
@@ -131,6 +136,15 @@ func (g *guard) caller(r *http.Request, who *policy.Principal) (caller, *refusal
 	c.view = g.s.views.view(p)
 	c.wants(r.Header.Get(headerVersion), r.Header.Get(headerExport))
 	return c, nil
+}
+
+// shows says whether the client of a message shows forms to its user. Before 2026-07-28 the question comes in the
+// answer to the call, which has to be a stream then.
+func (g *guard) shows(r *http.Request, m *message) bool {
+	if mcp.IsModernProtocol(m.version) {
+		return shows(m.caps)
+	}
+	return takesEvents(r.Header) && g.sessions.shows(r.Header.Get(mcpgo.HeaderKeySessionID))
 }
 
 // admit looks at the request before its body: where it came from, what it is, and whose it is.

@@ -9,7 +9,6 @@ import (
 
 	"resq/engine"
 	"resq/engine/policy"
-	"resq/schema/problem"
 )
 
 // listTTL is how long a client may keep the list of tools: it changes only with the program and its catalog, and
@@ -113,6 +112,12 @@ type caller struct {
 	version int    // of the answers: 1, 2, or 0 for one that does not exist
 	export  string // what a cut answer is offered as; "" is nothing
 	offer   offer  // what a prompt or a resource shows
+
+	forms   bool           // a client that begins a session shows forms to its user
+	asks    bool           // a preview is put to the user: Note [the question]
+	token   string         // of the preview that was put to the user
+	consent engine.Consent // what came of it
+	beat    []byte         // the progress token of a call that goes through the library
 }
 
 type callerKey struct{}
@@ -133,10 +138,17 @@ func callerOf(ctx context.Context) caller {
 // handle is the library's way into Call. It makes a new result each time, because the library writes into it.
 func (s *Server) handle(ctx context.Context, req mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 	c := callerOf(ctx)
-	r, ok := s.call(ctx, c, req.Params.Name)
-	if !ok { // registered, so found
-		r = &Reply{RequestID: newRequestID()}
-		r.fail(problem.From(internal(nil)))
+	var r *Reply
+	if c.asks {
+		if c.beat != nil {
+			defer s.progress(ctx, c.beat, func(note []byte) { s.tell(ctx, note) })()
+		}
+		var question *mcp.CallToolResult
+		if r, question = s.consult(ctx, c, req); question != nil {
+			return question, nil
+		}
+	} else {
+		r, _ = s.call(ctx, c, req.Params.Name) // registered, so found
 	}
 	out := &mcp.CallToolResult{IsError: r.Failed}
 	for _, text := range r.Texts {
@@ -149,4 +161,20 @@ func (s *Server) handle(ctx context.Context, req mcp.CallToolRequest) (*mcp.Call
 		out.StructuredContent = json.RawMessage(r.structured)
 	}
 	return out, nil
+}
+
+// tell sends a notification of ours on the library's way.
+func (s *Server) tell(ctx context.Context, note []byte) {
+	var n struct {
+		Method string
+		Params map[string]json.RawMessage
+	}
+	if json.Unmarshal(note, &n) != nil {
+		return
+	}
+	params := map[string]any{}
+	for k, v := range n.Params {
+		params[k] = v
+	}
+	_ = s.mcp.SendNotificationToClient(ctx, n.Method, params) // a client that is gone has cancelled the call
 }

@@ -77,6 +77,7 @@ type Server struct {
 	exports  exports
 	drain    time.Duration // from the signal to the end
 	beat     time.Duration // between two signs of life of a call
+	askTime  time.Duration // for a user to answer
 	bodyTime time.Duration // for a client to send a body
 }
 
@@ -109,7 +110,7 @@ func New(b Backend, opts Options) (*Server, error) {
 	if opts.Log == nil {
 		opts.Log = slog.Default()
 	}
-	s := &Server{opts: opts, tools: tools, views: views, log: opts.Log, drain: drainTime, beat: progressTime, bodyTime: bodyTime}
+	s := &Server{opts: opts, tools: tools, views: views, log: opts.Log, drain: drainTime, beat: progressTime, askTime: askTime, bodyTime: bodyTime}
 	s.backend.Store(newLease(b))
 	s.metrics = newMetrics(s)
 	s.mcp = s.protocol()

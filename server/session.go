@@ -35,11 +35,12 @@ type sessions struct {
 type use struct {
 	last    time.Time
 	streams int
+	forms   bool  // its client shows forms to its user
 	news    int64 // the number of the last change it was told, and one more; 0 when nobody asked yet
 }
 
 // Bounds of what is remembered. An ended session that is forgotten is valid again, for its owner only, until it
-// is too old; of one whose use is forgotten only its age is known.
+// is too old; of one whose use is forgotten only its age is known, and its user is not asked.
 const (
 	maxEnded = 10_000
 	maxUsed  = 100_000
@@ -115,6 +116,22 @@ func (s *sessions) room(now time.Time) {
 	}
 }
 
+// begin remembers that the client of a new session shows forms.
+func (s *sessions) begin(id string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	now := time.Now()
+	s.room(now)
+	s.used[id] = use{last: now, forms: true}
+}
+
+// shows says whether the client of a session shows forms.
+func (s *sessions) shows(id string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.used[id].forms
+}
+
 // hold keeps a session from being idle until the function is called.
 func (s *sessions) hold(id string) func() {
 	count := func(n int) {
@@ -167,20 +184,26 @@ func (s *sessions) ResolveSessionIdManager(r *http.Request) mcpgo.SessionIdManag
 	if r == nil {
 		return ownSessions{sessions: s}
 	}
-	return ownSessions{s, callerOf(r.Context()).who}
+	c := callerOf(r.Context())
+	return ownSessions{s, c.who, c.forms}
 }
 
 // ownSessions are the sessions as one principal may use them.
 type ownSessions struct {
 	*sessions
-	who *policy.Principal
+	who   *policy.Principal
+	forms bool // the client of a new one shows them
 }
 
 func (o ownSessions) Generate() string {
 	if o.who == nil {
 		return rand.Text() // belongs to nobody, so it is never valid
 	}
-	return o.make(o.who.Name)
+	id := o.make(o.who.Name)
+	if o.forms {
+		o.begin(id)
+	}
+	return id
 }
 
 // Validate takes a request without a session as well: everything but notifications works without one.

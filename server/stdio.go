@@ -33,7 +33,7 @@ func (s *Server) ServeStdio(ctx context.Context, in io.Reader, out io.Writer) er
 	open, hangUp := context.WithCancel(base)
 	defer hangUp()
 	l.open, l.hangUp = open, hangUp
-	session := &localSession{notes: make(chan mcp.JSONRPCNotification, 16)}
+	session := &talker{localSession: &localSession{notes: make(chan mcp.JSONRPCNotification, 16)}, l: l, open: map[string]chan *mcp.ElicitationResult{}}
 	l.session = session
 	if err := s.mcp.RegisterSession(base, session); err != nil {
 		return fmt.Errorf("stdio: %w", err)
@@ -120,7 +120,7 @@ type stdio struct {
 	s       *Server
 	base    context.Context
 	cut     context.CancelCauseFunc
-	session *localSession
+	session *talker
 	slots   chan struct{}
 	calls   sync.WaitGroup
 
@@ -157,9 +157,12 @@ func (l *stdio) take(in line) {
 	switch {
 	case m.method == methodCancel:
 		l.stop(m)
+	case m.reply:
+		l.session.hears(m)
 	case m.id == nil || m.method == methodInit || m.method == "":
 		if m.method == methodInit {
 			l.session.greeted()
+			l.session.greets(m)
 		}
 		l.write(l.answer(l.base, m))
 	default:
@@ -255,14 +258,17 @@ func (l *stdio) answer(ctx context.Context, m *message) (response any) {
 	if no != nil {
 		return l.refuse(m.id, no.rpc, no.message, no.code)
 	}
-	if plain(m, nil) { // Note [the direct way]
+	c.asks = l.s.asks(m, l.shows(m))
+	if direct := !c.asks && plain(m, nil); direct || c.asks { // Note [the direct way]
 		stop := func() {}
 		if m.beat != nil {
 			stop = l.s.progress(ctx, m.beat, func(note []byte) { l.write(note) })
 		}
 		defer stop()
-		if out, ok := l.s.direct(ctx, m, c); ok {
-			return out
+		if direct {
+			if out, ok := l.s.direct(ctx, m, c); ok {
+				return out
+			}
 		}
 	}
 	if inexact(m.id) {
@@ -270,6 +276,14 @@ func (l *stdio) answer(ctx context.Context, m *message) (response any) {
 		return l.refuse(m.id, no.rpc, no.message, no.code)
 	}
 	return l.s.mcp.HandleMessage(withCaller(ctx, c), m.rest)
+}
+
+// shows says whether the client of a message shows forms to its user.
+func (l *stdio) shows(m *message) bool {
+	if mcp.IsModernProtocol(m.version) {
+		return shows(m.caps)
+	}
+	return l.session.showsForms()
 }
 
 // drain lets the calls in flight finish, for a while, and ends the rest.

@@ -1,0 +1,84 @@
+package engine
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	"resq/schema/problem"
+)
+
+// Consent is what became of the question whether a preview is to be applied. It comes through a client, which can
+// make it up, so it is never worth more than what the caller could have sent anyway.
+type Consent uint8
+
+// What a user said.
+const (
+	NotAsked Consent = iota
+	Granted          // worth the same call with __confirm__: true and the token, and no more
+	Refused          // the preview ends for good
+	Silent           // no answer: the preview stands, and is told once more
+)
+
+// byUser is the reason of a preview that its owner ended.
+const byUser = "declined by the user"
+
+// asked gives the preview that was put to the user. An answer under a token that was not made here answers
+// nothing, and the call is what its arguments say.
+func (w *write) asked() (op string, p *problem.Problem) {
+	if w.call.Consent == NotAsked || w.ask.DryRun {
+		return "", nil
+	}
+	if op, p = w.e.sign.open(w.call.Token, w.e.opts.Now()); op == "" {
+		return "", nil
+	}
+	return op, p
+}
+
+// answered goes on with a preview that was put to the user.
+func (w *write) answered(ctx context.Context, op string) (*Answer, error) {
+	if w.call.Consent == Granted {
+		return w.apply(ctx, op)
+	}
+	ctx, cancel := context.WithTimeout(ctx, w.db.timeout)
+	defer cancel()
+	o, err := w.ledger.load(ctx, w.ledger.pool, op, false)
+	if err != nil {
+		return nil, problem.List{w.db.fault(ctx, err)}
+	}
+	done, err := w.admit(o)
+	switch {
+	case err != nil:
+		return nil, err
+	case done:
+		return nil, settled()
+	case w.call.Consent == Refused:
+		return nil, w.withdraw(ctx, op)
+	}
+	return w.recall(o), nil
+}
+
+// withdraw ends a live preview in the name of the caller, whose it is. The error says so: nothing is to be done.
+func (w *write) withdraw(ctx context.Context, op string) error {
+	done, err := w.ledger.settle(ctx, op, declined, w.who.Name, byUser)
+	switch {
+	case err != nil:
+		return problem.List{w.db.fault(ctx, err)}
+	case !done:
+		return settled()
+	}
+	return problem.List{{Code: problem.ApprovalDenied, Stage: problem.Confirm, Message: "the user declined this change, and nothing was changed", Hint: "do not try again unless the user says so"}}
+}
+
+func settled() error {
+	return problem.List{{Code: problem.Conflict, Stage: problem.Confirm, Reason: "settled", Message: "the change was settled before this answer came", Hint: "res-operation tells how"}}
+}
+
+// recall tells a live preview as it was told first. A new one beside it would leave a call without a token two to
+// choose from.
+func (w *write) recall(o *operation) *Answer {
+	p := &Preview{Operation: o.ID, Mode: o.Mode, Summary: w.summary(len(w.change.IDs())), Expires: time.Unix(o.Expires, 0).UTC()}
+	p.Token = w.e.sign.token(o.ID, p.Expires)
+	text := strings.Replace(o.Result.String, `"token":"…"`, `"token":"`+p.Token+`"`, 1)
+	return &Answer{Text: []byte(text), Rows: len(w.change.IDs()), Preview: p}
+}
