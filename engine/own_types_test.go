@@ -146,16 +146,14 @@ INSERT INTO o VALUES (1, 'infinity', '-infinity', 'infinity', '{"a": 1}', '\x01'
 	}
 }
 
-// What MySQL shows of dates without a day and of times beyond a day can be asked for.
+// Times beyond a day, which MySQL alone keeps, can be asked for; its dates without a month or day are shown, but are no dates.
 func TestOddMoments(t *testing.T) {
 	_, ask := introspected(t, testdbEngine(t, testdb.MySQL), `SET sql_mode = 'STRICT_ALL_TABLES';
 CREATE TABLE m (id INT PRIMARY KEY, d DATE, at DATETIME, ts TIMESTAMP NULL, t TIME);
 INSERT INTO m VALUES (1, '0000-00-00', '0000-00-00 00:00:00', '0000-00-00 00:00:00', '100:30:00'), (2, '2024-00-00', '2024-05-00 00:00:00', NULL, '-12:00:00'), (3, '2024-05-06', '2024-05-06 07:08:09', '2024-05-06 07:08:09', '12:00:00');`)
 	for _, c := range []struct{ field, op, token, want string }{
-		{"d", "=", "0000-00-00", "[[1]]"}, {"d", "=", "2024-00-00", "[[2]]"}, {"d", "!=", "0000-00-00", "[[2],[3]]"}, {"d", ">", "0000-00-00", "[[2],[3]]"},
-		{"at", "=", "0000-00-00 00:00:00", "[[1]]"}, {"at", "=", "2024-05-00 00:00:00", "[[2]]"}, {"ts", "=", "0000-00-00 00:00:00", "[[1]]"},
-		{"t", "=", "100:30:00", "[[1]]"}, {"t", "=", "-12:00:00", "[[2]]"}, {"t", ">", "24:00:00", "[[1]]"},
-		{"t", "=", "900:00:00", "INVALID_ARGUMENT"}, {"d", "=", "2024-13-00", "INVALID_ARGUMENT"}, {"d", "=", "2024-02-30", "INVALID_ARGUMENT"},
+		{"d", "=", "0000-00-00", "INVALID_ARGUMENT"}, {"at", ">", "2024-05-00", "INVALID_ARGUMENT"},
+		{"t", "=", "100:30:00", "[[1]]"}, {"t", "=", "-12:00:00", "[[2]]"}, {"t", ">", "24:00:00", "[[1]]"}, {"t", "=", "900:00:00", "INVALID_ARGUMENT"},
 	} {
 		got := ask(object{"resource": "m", "fields": []any{object{"code": "id"}}, "conditions": group(object{"field": c.field, "operator": c.op, "token": c.token}, false)})
 		if got != c.want {

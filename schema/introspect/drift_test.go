@@ -129,7 +129,7 @@ resources:
 	}
 
 	pg, _ := postgresServer.create(t, "types")
-	postgresServer.exec(t, pg, `CREATE TYPE mood AS ENUM ('a'); CREATE TYPE pair AS (a int, b int); CREATE TABLE t (id int PRIMARY KEY, p pair, q pair, r int4range, s int4range, w pair, flag int, doc text, u uuid, v text, m mood, n numeric, tz timestamptz, ts timestamp, ip inet, ia int[], b boolean, "Odd" text, odd int)`)
+	postgresServer.exec(t, pg, `CREATE TYPE mood AS ENUM ('a'); CREATE TYPE pair AS (a int, b int); CREATE TABLE t (id int PRIMARY KEY, p pair, q pair, r int4range, s int4range, w pair, flag int, doc text, u uuid, v text, m mood, n numeric, tz timestamptz, ts timestamp, ip inet, ia int[], b boolean, "Odd" text, odd int, ch char(3), cn char(3))`)
 	match(t, compare(t, `version: 1
 connections: {default: {dsn: "postgres://x/y"}}
 resources:
@@ -154,6 +154,8 @@ resources:
       r: {type: json, native: int4range}
       s: {type: integer, native: int4range}
       w: {type: json, native: pair}
+      ch: string
+      cn: {type: string, native: character(3)}
 `, read(t, pg, "postgres", introspect.Options{})), []string{
 		`error c.yaml:7: field t.flag is declared as bool, but the column is integer; the two are not compared or written alike`,
 		`error c.yaml:8: field t.doc is declared as json, but the column is text; the two are not compared or written alike`,
@@ -167,6 +169,7 @@ resources:
 		`error c.yaml:19: field t.ODD: the table t has no column "ODD"; nearest: Odd, odd, id`,
 		`error c.yaml:20: field t.p is declared as json, but the column is json (pair); a type that the catalog has no name for is declared as native`,
 		`error c.yaml:23: field t.s is declared as integer, but the column is string (int4range); the two are not compared or written alike`,
+		`error c.yaml:25: field t.ch is declared as string, but the column is string (character(3)); its values are filled up with blanks, which only a field with native: character(3) is without`,
 	})
 }
 
