@@ -54,7 +54,6 @@ type play struct {
 	l      *line
 	people map[string]*policy.Principal // as they are by now; nil has been revoked
 	saved  map[string]string
-	last   *server.Reply
 
 	catalog    string
 	secrets    [][]byte
