@@ -252,9 +252,9 @@ func problemOf(t *testing.T, err error) *problem.Problem {
 // running counts the statements that the server runs in the database for others than the one who asks.
 func running(t *testing.T, on testdb.Engine, db *sql.DB) (n int) {
 	t.Helper()
-	list := "SELECT COUNT(*) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid() AND state = 'active'"
+	list := "SELECT COUNT(*) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid() AND state = 'active' AND query LIKE 'SELECT%'"
 	if on.Name == testdb.MySQL {
-		list = "SELECT COUNT(*) FROM information_schema.processlist WHERE db = DATABASE() AND id <> CONNECTION_ID() AND command <> 'Sleep'"
+		list = "SELECT COUNT(*) FROM information_schema.processlist WHERE db = DATABASE() AND id <> CONNECTION_ID() AND command IN ('Query', 'Execute') AND info LIKE 'SELECT%'"
 	}
 	if err := db.QueryRow(list).Scan(&n); err != nil {
 		t.Fatal(err)

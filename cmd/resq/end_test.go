@@ -127,9 +127,9 @@ func endCall(t *testing.T, catalog string, runs func()) string {
 // statements counts what the server runs in the database for others than the one who asks.
 func statements(t *testing.T, on testdb.Engine, db *sql.DB) (n int) {
 	t.Helper()
-	list := "SELECT COUNT(*) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid() AND state = 'active'"
+	list := "SELECT COUNT(*) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid() AND state = 'active' AND query LIKE 'SELECT%'"
 	if on.Name == testdb.MySQL {
-		list = "SELECT COUNT(*) FROM information_schema.processlist WHERE db = DATABASE() AND id <> CONNECTION_ID() AND command <> 'Sleep'"
+		list = "SELECT COUNT(*) FROM information_schema.processlist WHERE db = DATABASE() AND id <> CONNECTION_ID() AND command IN ('Query', 'Execute') AND info LIKE 'SELECT%'"
 	}
 	if err := db.QueryRow(list).Scan(&n); err != nil {
 		t.Fatal(err)
