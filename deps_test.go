@@ -37,10 +37,11 @@ var layers = []struct {
 	// The engine is handed its dialects; one that it knew by name could not be left out or added from outside.
 	{"engine", []string{"schema", "schema/problem", "schema/query", "engine/funcs", "engine/policy", "engine/plan", "engine/sqlgen"}},
 	{"access", []string{"schema/problem", "engine/policy"}},
+	{"registry", []string{"schema/problem", "engine"}},
 	{"server", []string{"schema/problem", "engine", "engine/policy", "access"}},
 	{"resources/store", nil},
 	{"resources", []string{"resources/store"}},
-	{"cmd/resq", []string{"schema", "schema/introspect", "schema/problem", "schema/query", "engine", "engine/policy", "engine/dialect/mysql", "engine/dialect/postgres", "engine/dialect/sqlite", "access", "server", "resources"}},
+	{"cmd/resq", []string{"schema", "schema/introspect", "schema/problem", "schema/query", "engine", "engine/policy", "engine/dialect/mysql", "engine/dialect/postgres", "engine/dialect/sqlite", "access", "registry", "server", "resources"}},
 	// The soak test drives the program from outside.
 	{"bench/soak", nil},
 }

@@ -78,6 +78,17 @@ var people = map[string]*policy.Principal{
 	"root":         person("root", "1", map[string]string{"all_rows": "true"}, "read", "write", "delete"),
 	"readonly_key": person("readonly_key", "1", map[string]string{"dept_id": "10"}, "read"),
 	"dave_no_dept": person("dave_no_dept", "4", nil, "read"),
+	// alice's other key, and one that deletes nothing
+	"alice_key2":       again("alice", "alice_key2", "read", "write", "delete"),
+	"writer_no_delete": person("writer_no_delete", "1", map[string]string{"dept_id": "10"}, "read", "write"),
+	"manager":          person("manager", "1", map[string]string{"all_rows": "true"}, "read", "write", "delete"),
+}
+
+// again is a person with another key.
+func again(name, key string, scopes ...string) *policy.Principal {
+	p := person(name, "1", map[string]string{"dept_id": "10"}, scopes...)
+	p.Key = key
+	return p
 }
 
 func person(name, id string, attributes map[string]string, scopes ...string) *policy.Principal {

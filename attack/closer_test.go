@@ -74,7 +74,7 @@ func only(t *testing.T, ans *engine.Answer, want string) {
 // whole database gets byte for byte what an unrestricted principal gets where the rows that alice may not see
 // do not exist.
 func TestCorpusPurged(t *testing.T) {
-	lines := ours(t)
+	lines := reads(t)
 	tables := fixtureTables(t, needCorpus(t, "fixture.yaml"))
 	testdb.Each(t, func(t *testing.T, on testdb.Engine) {
 		whole, purged := newTarget(t, on, tables), newTarget(t, on, purge(tables))

@@ -46,7 +46,7 @@ func mark(r *rand.Rand, like string) string {
 // no mark may ever stand in the text of a statement (promise C1). So that the test cannot pass by everything
 // failing, it demands that marks do arrive among the arguments.
 func TestCorpusTaint(t *testing.T) {
-	lines := ours(t)
+	lines := reads(t)
 	r := seed(t)
 	tables := fixtureTables(t, needCorpus(t, "fixture.yaml"))
 	testdb.Each(t, func(t *testing.T, on testdb.Engine) {
@@ -178,7 +178,7 @@ var mutations = []func(r *rand.Rand, s string) string{
 // a bad request into a good one (an operator may be written in any case); of those is asked what holds for
 // every request: nothing of it stands in a statement's text, nothing hidden is shown, nothing changes.
 func TestCorpusMutations(t *testing.T) {
-	lines := ours(t)
+	lines := reads(t)
 	r := seed(t)
 	tables := fixtureTables(t, needCorpus(t, "fixture.yaml"))
 	testdb.Each(t, func(t *testing.T, on testdb.Engine) {

@@ -43,10 +43,31 @@ func (d recorded) Connector(c *schema.Connection, timeout time.Duration) (driver
 	return d.recorder.Connector(inner), nil
 }
 
+// Writer is Connector for writing.
+func (d recorded) Writer(c *schema.Connection, timeout time.Duration) (driver.Connector, error) {
+	inner, err := d.Driver.Writer(c, timeout)
+	if err != nil {
+		return nil, err
+	}
+	return d.recorder.Connector(inner), nil
+}
+
+// clock is the one of engines whose clock nobody moves.
+func clock() time.Time { return time.Date(2024, 6, 15, 12, 0, 0, 0, time.UTC) }
+
 func newTarget(t testing.TB, on testdb.Engine, tables []table) *target {
 	t.Helper()
 	g := &target{on: on, recorder: &testdb.Recorder{}, tables: tables}
 	g.dsn = testdb.Create(t, on, script(t, tables, on.Name))
+	g.engine = g.start(t, catalog, engine.Options{Now: clock})
+	g.db = testdb.Open(t, on, g.dsn)
+	return g
+}
+
+// start makes an engine on the target's database.
+func (g *target) start(t testing.TB, catalog string, opts engine.Options) *engine.Engine {
+	t.Helper()
+	tables, on := g.tables, g.on
 	names := "100"
 	for _, tb := range tables {
 		if tb.name == "t_user" {
@@ -60,17 +81,14 @@ func newTarget(t testing.TB, on testdb.Engine, tables []table) *target {
 	if err != nil {
 		t.Fatalf("catalog:\n%v", err)
 	}
-	g.engine, err = engine.New(cat, engine.Options{
-		Drivers: []engine.Driver{recorded{sqlite.New(), g.recorder}, recorded{mysql.New(), g.recorder}, recorded{postgres.New(), g.recorder}},
-		Now:     func() time.Time { return time.Date(2024, 6, 15, 12, 0, 0, 0, time.UTC) },
-		Log:     slog.New(slog.DiscardHandler),
-	})
+	opts.Drivers = []engine.Driver{recorded{sqlite.New(), g.recorder}, recorded{mysql.New(), g.recorder}, recorded{postgres.New(), g.recorder}}
+	opts.Log = slog.New(slog.DiscardHandler)
+	e, err := engine.New(cat, opts)
 	if err != nil {
 		t.Fatalf("engine: %v", err)
 	}
-	g.db = testdb.Open(t, on, g.dsn)
-	t.Cleanup(func() { g.engine.Close() })
-	return g
+	t.Cleanup(func() { e.Close() })
+	return e
 }
 
 // hash is a digest of every row of every table, read past the engine.

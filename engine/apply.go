@@ -45,7 +45,7 @@ func (w *write) confirm(ctx context.Context) (*Answer, error) {
 		}
 		ctx, cancel := context.WithTimeout(ctx, w.db.timeout)
 		defer cancel()
-		ids, err := w.ledger.live(ctx, w.db.write, w.who, w.binding)
+		ids, err := w.ledger.live(ctx, w.ledger.pool, w.who, w.binding)
 		if err != nil {
 			return nil, problem.List{w.db.fault(ctx, err)}
 		}
@@ -59,6 +59,9 @@ func (w *write) confirm(ctx context.Context) (*Answer, error) {
 
 // apply makes a previewed change, once (security.md 3.7).
 func (w *write) apply(ctx context.Context, op string) (*Answer, error) {
+	if w.ledger.apart {
+		return w.applyApart(ctx, op)
+	}
 	var res result
 	started := false
 	err := w.transaction(ctx, func(ctx context.Context, tx *sqlx.Tx) error {
@@ -97,7 +100,7 @@ func (w *write) apply(ctx context.Context, op string) (*Answer, error) {
 		}
 		failpoint("before-intent")
 		started = true
-		return w.intent(op, res.affected, res.statement, res.changes())
+		return w.intent(op, res.affected, res.statement, w.changes(res))
 	})
 	if started && !res.replayed {
 		w.outcome(op, res.affected, err)
@@ -112,6 +115,9 @@ func (w *write) apply(ctx context.Context, op string) (*Answer, error) {
 func withOperation(err error, op string) error {
 	if l := problem.From(err); l[0].Code == problem.OutcomeUnknown {
 		p := *l[0]
+		if p.Err == nil { // not of a connection that broke
+			return err
+		}
 		p.Hint = "send the same call again: it cannot run twice; or ask res-operation for " + op
 		return problem.List{&p}
 	}
@@ -153,7 +159,7 @@ func (w *write) budget(ctx context.Context, tx *sqlx.Tx, o *operation) error {
 	if w.lim.RowsPerHour < 0 || o.State == approved || w.verb == query.Create {
 		return nil
 	}
-	n, err := w.ledger.changed(ctx, tx, w.who)
+	n, err := w.ledger.changed(ctx, w.ledger.in(tx), w.who)
 	if err != nil {
 		return err
 	}
@@ -248,7 +254,7 @@ func (w *write) new(ctx context.Context, id string, known bool, f func(ctx conte
 		}
 		failpoint("before-intent")
 		started = true
-		return w.intent(id, res.affected, res.statement, res.changes())
+		return w.intent(id, res.affected, res.statement, w.changes(res))
 	}
 	err := w.transaction(ctx, run)
 	if started && !res.replayed {
@@ -316,12 +322,13 @@ func (w *write) update(ctx context.Context, tx *sqlx.Tx, op string, before *rows
 	return res, nil
 }
 
-// given are the fields that the caller changed.
+// given are the fields that the caller changed, as far as it may read them: who undoes what another did may not.
 func (w *write) given() []*schema.Field {
 	var out []*schema.Field
+	v := policy.For(w.e.cat, w.who)
 	for _, row := range w.change.Rows() {
 		for _, a := range row {
-			if a.Field != nil && !a.System && !slices.Contains(out, a.Field) {
+			if a.Field != nil && !a.System && v.Readable(a.Field) && !slices.Contains(out, a.Field) {
 				out = append(out, a.Field)
 			}
 		}
@@ -464,9 +471,32 @@ func (w *write) closing(b []byte, op string) []byte {
 	return append(b, "}}"...)
 }
 
-// changes is what the audit keeps of a result: nothing but ids, for values may be secret.
-func (r result) changes() []byte {
-	return append(appendIDs([]byte(`{"ids":`), r.ids), '}')
+// changes is what the audit keeps of a result: the rows, and what they were given where that is not masked.
+func (w *write) changes(r result) []byte {
+	b := appendIDs([]byte(`{"ids":`), r.ids)
+	if rows := w.change.Rows(); w.verb == query.Update && len(rows) == 1 {
+		b = append(b, `,"set":{`...)
+		n := 0
+		for _, a := range rows[0] {
+			if a.Field == nil || a.System {
+				continue
+			}
+			if n++; n > 1 {
+				b = append(b, ',')
+			}
+			b = append(appendString(b, a.Field.Code), ':')
+			switch c := (&column{t: a.Field.Type, field: a.Field, mask: a.Field.Mask}); {
+			case a.Now:
+				b = append(b, `"CURRENT_TIMESTAMP"`...)
+			case len(a.Field.Roles) > 0: // what not everybody may read
+				b = append(b, `"****"`...)
+			default:
+				b = appendCut(b, c.json(nil, shownAs(a)))
+			}
+		}
+		b = append(b, '}')
+	}
+	return append(b, '}')
 }
 
 // replayed is a result that was told before.

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"math/rand/v2"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -136,13 +137,17 @@ func (w *write) settle(ctx context.Context, undoes string) error {
 	r := w.change.Resource()
 	w.verb, w.undoes = w.change.Verb(), undoes
 	w.db = w.e.dbs[r.Connection]
-	w.ledger = ledger{w.db}
-	if err := w.db.ready(ctx); err != nil {
+	w.ledger = w.e.ledger(w.db)
+	if err := w.e.ready(ctx, w.db); err != nil {
 		return err
 	}
 	w.mode = r.Confirm
-	if w.mode == "none" && (w.verb == query.Delete || undoes != "") {
+	if w.mode == "none" && (w.verb == query.Delete || undoes != "" || w.ledger.apart) {
 		w.mode = "token"
+	}
+	if w.ledger.apart && w.verb == query.Create && undoes == "" {
+		return problem.List{{Code: problem.PermissionDenied, Stage: problem.Resources, At: "/resource", Message: "this connection keeps no operations beside its data, so a creation could not be told from its repetition",
+			Hint: "the operator makes the table of operations there with resq migrate"}}
 	}
 	w.binding = binding(w.who, w.call.Tool, w.change, undoes)
 	w.catalog = policyHash(w.who, r, w.e.rules)
@@ -150,11 +155,11 @@ func (w *write) settle(ctx context.Context, undoes string) error {
 }
 
 // ready checks once that a connection can be written through.
-func (db *database) ready(ctx context.Context) error {
+func (e *Engine) ready(ctx context.Context, db *database) error {
 	if db.write == nil {
 		return problem.List{{Code: problem.PermissionDenied, Stage: problem.Resources, Message: "this connection only reads"}}
 	}
-	if db.set.Load() {
+	if db.set.Load() || db.control {
 		return nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, db.timeout)
@@ -193,7 +198,7 @@ func (w *write) transaction(ctx context.Context, f func(ctx context.Context, tx 
 			break
 		}
 	}
-	if c := problem.From(err)[0].Code; unknown != nil && (c == problem.Unavailable || c == problem.Timeout || c == problem.Conflict && problem.From(err)[0].Reason == "busy") {
+	if c := problem.From(err)[0].Code; unknown != nil && (c == problem.Unavailable || c == problem.Timeout || c == problem.Cancelled || c == problem.Conflict && problem.From(err)[0].Reason == "busy") {
 		return unknown // what was asked again could not be told
 	}
 	return err
@@ -256,7 +261,7 @@ var refusals = map[sqlgen.Refusal]problem.Problem{
 	sqlgen.Duplicate:  {Code: problem.Conflict, Reason: "duplicate", Message: "a value that may stand only once is there already", Hint: "query for the row that has it, or send another value"},
 	sqlgen.Referenced: {Code: problem.Conflict, Reason: "referenced", Message: "other rows refer to these, or these to a row that is not there", Hint: "change or delete those rows first"},
 	sqlgen.Missing:    {Code: problem.InvalidArgument, Message: "a value that the table requires is missing", Hint: "send every required field that res-schema shows"},
-	sqlgen.Unfit:      {Code: problem.InvalidArgument, Message: "a value does not fit its column", Hint: "compare with the types that res-schema shows"},
+	sqlgen.Unfit:      {Code: problem.InvalidArgument, Reason: "unfit", Message: "a value does not fit its column", Hint: "compare with the types that res-schema shows"},
 	sqlgen.Checked:    {Code: problem.InvalidArgument, Reason: "check", Message: "the database checks these values and refuses them", Hint: "send other values; the operator knows the check"},
 	sqlgen.Busy:       {Code: problem.Conflict, Reason: "busy", Message: "others are changing these rows, and nothing was changed", Hint: "call again", RetryAfter: 1},
 	sqlgen.ReadOnly:   {Code: problem.Unavailable, Message: "the database takes no writes at present", Hint: "call again later", RetryAfter: 5},
@@ -272,6 +277,9 @@ func (w *write) refusal(ctx context.Context, err error) error {
 	if ctx.Err() == nil {
 		if p, ok := refusals[w.db.driver.Refusal(err)]; ok {
 			p.Stage, p.Err = problem.Database, err
+			if lacking := w.lacking(); p.Code == problem.InvalidArgument && p.Reason == "" && lacking != "" {
+				p.Hint = "the table may ask for: " + lacking
+			}
 			return problem.List{&p}
 		}
 	}
@@ -280,6 +288,23 @@ func (w *write) refusal(ctx context.Context, err error) error {
 		p.Message, p.Hint = "the write took too long, and nothing was changed", "call again, or for fewer rows"
 	}
 	return problem.List{p}
+}
+
+// lacking are the fields of a new row that are never NULL and were not given: the database may fill them by
+// itself, but where it refuses the row they are the likely reason.
+func (w *write) lacking() string {
+	if w.verb != query.Create || w.undoes != "" {
+		return ""
+	}
+	r := w.change.Resource()
+	var names []string
+	for _, f := range policy.For(w.e.cat, w.who).Fields(r) {
+		given := slices.ContainsFunc(w.change.Rows()[0], func(a plan.Assignment) bool { return a.Field == f })
+		if f.NotNull && !given && !r.IsKey(f) && !f.Generated && f.Default == "" {
+			names = append(names, f.Code)
+		}
+	}
+	return strings.Join(names, ", ")
 }
 
 // read runs a plan and keeps its rows.

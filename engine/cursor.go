@@ -102,7 +102,7 @@ func (s *shaper) keys() ([]any, bool) {
 		case float32:
 			v = float64(x)
 		case time.Time:
-			v = c.moment(x)
+			v = string(c.moment(nil, x))
 		case nil, int64, uint64, float64, bool, string:
 		default:
 			return nil, false

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"unicode"
 
+	"resq/engine/plan"
 	"resq/engine/policy"
 	"resq/schema"
 	"resq/schema/query"
@@ -129,8 +130,11 @@ func (d *describer) resource(r *schema.Resource, full bool) {
 		head += " " + flat(r.Name)
 	}
 	head += " (" + r.Table + ") · " + r.Connection.Name
-	if len(r.Writes) > 0 {
-		head += " · writes: " + strings.Join(r.Writes, ", ")
+	if verbs := d.v.Writes(r); len(verbs) > 0 {
+		head += " · writes: " + strings.Join(verbs, ", ") + confirmed[r.Confirm]
+		if r.Connection.Control {
+			head += ", an update or delete whose answer is lost may have to be looked up"
+		}
 	} else {
 		head += " · read only"
 	}
@@ -148,6 +152,9 @@ func (d *describer) resource(r *schema.Resource, full bool) {
 		}
 	}
 }
+
+// confirmed says how an update or delete of a resource is confirmed, where that is not the usual way.
+var confirmed = map[string]string{"strict": " (with its token)", "human": " (a person approves)", "none": " (updates at once)"}
 
 func (d *describer) field(r *schema.Resource, f *schema.Field) {
 	s := "- " + f.Code + " " + f.Type.String()
@@ -171,7 +178,7 @@ func (d *describer) field(r *schema.Resource, f *schema.Field) {
 	if f.Default != "" {
 		s += " default " + flat(f.Default)
 	}
-	if f.System != "" || f.Generated {
+	if plan.Filled(r, f) || f.Generated {
 		s += " set by the system"
 	}
 	if f.Mask != "" {

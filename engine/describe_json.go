@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"strings"
 
+	"resq/engine/plan"
 	"resq/schema"
 )
 
@@ -81,7 +82,7 @@ func (d *describer) resourceJSON(r *schema.Resource) resourceJSON {
 	if d.detail == "names" {
 		return j
 	}
-	j.Table, j.Writes = r.Table, r.Writes
+	j.Table, j.Writes = r.Table, d.v.Writes(r)
 	if flat(r.Description) != flat(r.Name) {
 		j.Description = flat(r.Description)
 	}
@@ -110,7 +111,7 @@ func (d *describer) fieldJSON(r *schema.Resource, f *schema.Field) fieldJSON {
 	j := fieldJSON{
 		Code: f.Code, Type: f.Type.String(), MaxLength: f.MaxLength, Array: f.Array, Unsigned: f.Unsigned, Key: r.IsKey(f),
 		Required: f.Required, NotNull: f.NotNull && !f.Required && !r.IsKey(f), Default: flat(f.Default),
-		System: f.System != "" || f.Generated, Masked: f.Mask != "", Values: f.Values, Description: d.told(f),
+		System: plan.Filled(r, f) || f.Generated, Masked: f.Mask != "", Values: f.Values, Description: d.told(f),
 	}
 	if f.Name != f.Code {
 		j.Name = flat(f.Name)

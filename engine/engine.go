@@ -59,6 +59,7 @@ type Options struct {
 	Secret   []byte           // seals cursors, confirm tokens and before-images; random, so that they end with the process
 	Previous [][]byte         // earlier secrets, whose tokens and before-images are still good
 	Writes   WriteLimits
+	Control  string       // DSN of the control store, of connections with operations: control; made when it is not there
 	Audit    Auditor      // of writes; nothing
 	Log      *slog.Logger // nothing
 }
@@ -70,9 +71,12 @@ type Engine struct {
 	dbs  map[*schema.Connection]*database
 	seal *sealer
 	sign *signer
+	// store keeps the operations of connections that have no table for them; nil when there are none.
+	store *control
 	// rules names all that the catalog says about which rows are whose.
-	rules string
-	run   calls
+	rules    string
+	writable map[*schema.Resource]Verbs
+	run      calls
 }
 
 // A database is one connection's pool.
@@ -88,10 +92,11 @@ type database struct {
 	writes  *queue
 	ops     sqlgen.Operations
 	set     atomic.Bool // the table of operations is there
+	control bool        // or they are kept in the control store
 	effects sync.Map    // *schema.Resource → sqlgen.Effects
 }
 
-// poolSize is the most connections of a pool when the catalog does not say.
+// poolSize is the most connections of a pool when neither the catalog nor the driver says.
 const poolSize = 16
 
 // Check finds what is wrong with a catalog's row rules and sets that only an engine can see. The error is a
@@ -126,7 +131,7 @@ func New(cat *schema.Catalog, opts Options) (*Engine, error) {
 		return nil, err
 	}
 	opts.Writes = opts.Writes.filled()
-	e := &Engine{cat: cat, opts: opts, dbs: map[*schema.Connection]*database{}, rules: rulesHash(cat)}
+	e := &Engine{cat: cat, opts: opts, dbs: map[*schema.Connection]*database{}, rules: rulesHash(cat), writable: writable(cat)}
 	var err error
 	if e.sign, err = newSigner(append([][]byte{opts.Secret}, opts.Previous...)); err != nil {
 		return nil, err
@@ -138,6 +143,9 @@ func New(cat *schema.Catalog, opts Options) (*Engine, error) {
 		if err := e.open(c); err != nil {
 			return nil, errors.Join(err, e.Close())
 		}
+	}
+	if err := e.prepareControl(); err != nil {
+		return nil, errors.Join(err, e.Close())
 	}
 	return e, nil
 }
@@ -159,6 +167,9 @@ func (e *Engine) open(c *schema.Connection) error {
 		n := c.Pool
 		if n == 0 {
 			n = poolSize
+			if own, ok := d.(interface{ PoolSize() int }); ok {
+				n = own.PoolSize()
+			}
 		}
 		db.SetMaxOpenConns(n)
 		db.SetMaxIdleConns(n)
@@ -186,18 +197,19 @@ func (db *database) openWrite(c *schema.Connection, pool int, timeout time.Durat
 	if db.driver.Name() == "sqlite" {
 		n = 1
 	}
+	db.control = c.Control
 	db.write = sqlx.NewDb(sql.OpenDB(in), db.driver.Name())
 	db.write.SetMaxOpenConns(n)
 	db.write.SetMaxIdleConns(n)
 	db.write.SetConnMaxIdleTime(5 * time.Minute)
-	db.writes, db.ops = newQueue(n, timeout), db.driver.Operations()
+	db.writes, db.ops = newQueue(max(n, 4), timeout), db.driver.Operations() // where one writes at a time the others wait their turn
 	return nil
 }
 
 // Close waits for the calls that run and closes every pool that no other engine uses.
 func (e *Engine) Close() error {
 	e.run.finish()
-	var errs []error
+	errs := []error{e.store.close()}
 	for _, db := range e.dbs {
 		if db.shared.drop() {
 			errs = append(errs, db.Close())

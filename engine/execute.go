@@ -135,10 +135,10 @@ func (db *database) fault(ctx context.Context, err error) *problem.Problem {
 		return p
 	}
 	code := db.driver.Classify(err)
-	switch {
-	case errors.Is(ctx.Err(), context.DeadlineExceeded):
-		code = problem.Timeout
-	case ctx.Err() != nil:
+	if ctx.Err() != nil {
+		if p = ended(ctx); p.Code != problem.Timeout {
+			return p
+		}
 		code = problem.Timeout
 	}
 	p = &problem.Problem{Code: code, Stage: problem.Database, Message: messages[code], Hint: hints[code], Err: err}
@@ -146,4 +146,19 @@ func (db *database) fault(ctx context.Context, err error) *problem.Problem {
 		p.RetryAfter = 1
 	}
 	return p
+}
+
+// ended says why a call whose context is over was not answered: its time was up, its caller went away, or whoever
+// ended the context gave a problem as the cause. The last two are nobody's fault, so they have no cause for the log.
+func ended(ctx context.Context) *problem.Problem {
+	cause := context.Cause(ctx)
+	var p *problem.Problem
+	switch {
+	case errors.As(cause, &p):
+		own := *p
+		return &own
+	case errors.Is(cause, context.DeadlineExceeded):
+		return &problem.Problem{Code: problem.Timeout, Stage: problem.Database, Message: messages[problem.Timeout], Hint: hints[problem.Timeout], Err: cause}
+	}
+	return &problem.Problem{Code: problem.Cancelled, Stage: problem.Database, Message: "the call was cancelled before it was answered"}
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"resq/engine/policy"
+	"resq/engine/sqlgen"
 	"resq/schema/problem"
 
 	"github.com/jmoiron/sqlx"
@@ -24,6 +25,7 @@ const (
 	approved  = "approved"
 	declined  = "declined"
 	applied   = "applied"
+	claimed   = "claimed" // in the control store: the change is being made, or was when its process died
 )
 
 // An operation is one row of resq_operation.
@@ -50,14 +52,28 @@ type operation struct {
 	Undo       []byte         `db:"undo_blob"`
 }
 
-// A ledger keeps the operation rows of one connection.
-type ledger struct{ db *database }
+// A ledger keeps the operation rows of one connection: in its own database or, where no table can be made there,
+// in the control store, apart from the data.
+type ledger struct {
+	pool   *sqlx.DB
+	driver Driver
+	ops    sqlgen.Operations
+	apart  bool
+}
+
+// in is where a call's statements on operations run: in the transaction of the data or, apart from it, one by one.
+func (l ledger) in(tx *sqlx.Tx) sqlx.ExtContext {
+	if l.apart {
+		return l.pool
+	}
+	return tx
+}
 
 // sql fills the words of the database's clock into a statement.
 func (l ledger) sql(text string) string {
-	o := l.db.ops
+	o := l.ops
 	epoch := func(column string) string { return strings.ReplaceAll(string(o.Epoch), "{}", column) }
-	return l.db.write.Rebind(strings.NewReplacer(
+	return l.pool.Rebind(strings.NewReplacer(
 		"$COLUMNS", "op_id, state, principal, key_id, tool, resource, binding_hash, version_hash, catalog_hash, mode, "+
 			epoch("created_at")+" AS created, "+epoch("expires_at")+" AS expires, "+epoch(string(o.Now))+" AS now, "+
 			"CASE WHEN expires_at < "+string(o.Now)+" THEN 1 ELSE 0 END AS expired, approved_by, reason, "+
@@ -68,14 +84,14 @@ func (l ledger) sql(text string) string {
 
 // now is the database's clock in seconds since 1970.
 func (l ledger) now(ctx context.Context, tx sqlx.QueryerContext) (n int64, err error) {
-	err = tx.QueryRowxContext(ctx, l.sql("SELECT "+strings.ReplaceAll(string(l.db.ops.Epoch), "{}", "$NOW"))).Scan(&n)
+	err = tx.QueryRowxContext(ctx, l.sql("SELECT "+strings.ReplaceAll(string(l.ops.Epoch), "{}", "$NOW"))).Scan(&n)
 	return n, err
 }
 
 // load reads an operation, nil when there is none. With lock nobody else gets it before the transaction ends.
 func (l ledger) load(ctx context.Context, q sqlx.QueryerContext, id string, lock bool) (*operation, error) {
 	text := "SELECT $COLUMNS FROM resq_operation WHERE op_id = ?"
-	if lock && l.db.driver.Name() != "sqlite" { // whose transactions have the file to themselves
+	if lock && l.driver.Name() != "sqlite" { // whose transactions have the file to themselves
 		text += " FOR UPDATE"
 	}
 	var o operation
@@ -97,7 +113,7 @@ func (l ledger) live(ctx context.Context, q sqlx.QueryerContext, who *policy.Pri
 
 // propose keeps a preview. The oldest live ones beyond what one key may have end; too many in one minute are
 // refused.
-func (l ledger) propose(ctx context.Context, tx *sqlx.Tx, o *operation, lim WriteLimits) error {
+func (l ledger) propose(ctx context.Context, tx sqlx.ExtContext, o *operation, lim WriteLimits) error {
 	var minute int64
 	if err := tx.QueryRowxContext(ctx, l.sql("SELECT COUNT(*) FROM resq_operation WHERE principal = ? AND key_id = ? AND created_at > $AFTER AND tool <> 'res-create'"),
 		o.Principal, o.Key, -60).Scan(&minute); err != nil {
@@ -107,7 +123,7 @@ func (l ledger) propose(ctx context.Context, tx *sqlx.Tx, o *operation, lim Writ
 		return problem.List{{Code: problem.RateLimited, Stage: problem.Confirm, Message: "too many previews in one minute", Hint: "confirm or drop those there are, and call again later", RetryAfter: 30}}
 	}
 	var old []string
-	if err := tx.SelectContext(ctx, &old, l.sql("SELECT op_id FROM resq_operation WHERE principal = ? AND key_id = ? AND state IN ('previewed', 'approved') AND expires_at >= $NOW ORDER BY created_at DESC, op_id"),
+	if err := sqlx.SelectContext(ctx, tx, &old, l.sql("SELECT op_id FROM resq_operation WHERE principal = ? AND key_id = ? AND state IN ('previewed', 'approved') AND expires_at >= $NOW ORDER BY created_at DESC, op_id"),
 		o.Principal, o.Key); err != nil {
 		return err
 	}
@@ -123,7 +139,7 @@ func (l ledger) propose(ctx context.Context, tx *sqlx.Tx, o *operation, lim Writ
 }
 
 // begin keeps the operation of a creation, or of a write without a preview, before it is made.
-func (l ledger) begin(ctx context.Context, tx *sqlx.Tx, o *operation) error {
+func (l ledger) begin(ctx context.Context, tx sqlx.ExtContext, o *operation) error {
 	_, err := tx.ExecContext(ctx, l.sql("INSERT INTO resq_operation (op_id, state, principal, key_id, tool, resource, binding_hash, version_hash, catalog_hash, mode, created_at, expires_at, applied_at) "+
 		"VALUES (?, 'applied', ?, ?, ?, ?, ?, ?, ?, ?, $NOW, $NOW, $NOW)"),
 		o.ID, o.Principal, o.Key, o.Tool, o.Resource, o.Binding, o.Version, o.Catalog, o.Mode)
@@ -131,14 +147,30 @@ func (l ledger) begin(ctx context.Context, tx *sqlx.Tx, o *operation) error {
 }
 
 // finish keeps what a write came to.
-func (l ledger) finish(ctx context.Context, tx *sqlx.Tx, id string, affected int, result string, undo []byte) error {
+func (l ledger) finish(ctx context.Context, tx sqlx.ExtContext, id string, affected int, result string, undo []byte) error {
 	_, err := tx.ExecContext(ctx, l.sql("UPDATE resq_operation SET state = 'applied', applied_at = $NOW, affected = ?, result_json = ?, undo_blob = ? WHERE op_id = ?"),
 		affected, result, undo, id)
 	return err
 }
 
+// claim marks that a change is about to be made. It says false when the operation is not what it was.
+func (l ledger) claim(ctx context.Context, id, was string) (bool, error) {
+	res, err := l.pool.ExecContext(ctx, l.sql("UPDATE resq_operation SET state = 'claimed', applied_at = $NOW WHERE op_id = ? AND state = ?"), id, was)
+	if err != nil {
+		return false, err
+	}
+	n, err := res.RowsAffected()
+	return n == 1, err
+}
+
+// release takes a claim back: the change was not made.
+func (l ledger) release(ctx context.Context, id, was string) error {
+	_, err := l.pool.ExecContext(ctx, l.sql("UPDATE resq_operation SET state = ?, applied_at = NULL WHERE op_id = ? AND state = 'claimed'"), was, id)
+	return err
+}
+
 // changed counts the rows that a key has changed or deleted within the last hour.
-func (l ledger) changed(ctx context.Context, tx *sqlx.Tx, who *policy.Principal) (n int64, err error) {
+func (l ledger) changed(ctx context.Context, tx sqlx.ExtContext, who *policy.Principal) (n int64, err error) {
 	err = tx.QueryRowxContext(ctx, l.sql("SELECT COALESCE(SUM(affected), 0) FROM resq_operation WHERE principal = ? AND key_id = ? AND state = 'applied' AND tool <> 'res-create' AND applied_at > $AFTER"),
 		who.Name, who.Key, -3600).Scan(&n)
 	return n, err
@@ -146,7 +178,7 @@ func (l ledger) changed(ctx context.Context, tx *sqlx.Tx, who *policy.Principal)
 
 // settle decides a preview that waits. It says false when it no longer does.
 func (l ledger) settle(ctx context.Context, id, state, by, reason string) (bool, error) {
-	res, err := l.db.write.ExecContext(ctx, l.sql("UPDATE resq_operation SET state = ?, approved_by = ?, approved_at = $NOW, reason = ?, expires_at = $AFTER WHERE op_id = ? AND state = 'previewed' AND expires_at >= $NOW"),
+	res, err := l.pool.ExecContext(ctx, l.sql("UPDATE resq_operation SET state = ?, approved_by = ?, approved_at = $NOW, reason = ?, expires_at = $AFTER WHERE op_id = ? AND state = 'previewed' AND expires_at >= $NOW"),
 		state, by, reason, 3600, id)
 	if err != nil {
 		return false, err
@@ -171,18 +203,29 @@ func (l ledger) list(ctx context.Context, state string, limit int) (out []operat
 		args = append(args, state)
 	}
 	args = append(args, limit)
-	err = l.db.write.SelectContext(ctx, &out, l.sql(text+" ORDER BY created_at DESC, op_id LIMIT ?"), args...)
+	err = l.pool.SelectContext(ctx, &out, l.sql(text+" ORDER BY created_at DESC, op_id LIMIT ?"), args...)
 	return out, err
 }
 
-// forget drops the before-images that are too old to be used.
+// forget drops what is too old to be used: before-images, and proposals that nobody confirmed.
 func (l ledger) forget(ctx context.Context, lim WriteLimits) error {
-	_, err := l.db.write.ExecContext(ctx, l.sql("UPDATE resq_operation SET undo_blob = NULL WHERE undo_blob IS NOT NULL AND applied_at < $AFTER"), -int64(lim.Undo.Seconds()))
-	return err
+	old := -int64(lim.Undo.Seconds())
+	for _, text := range []string{
+		"UPDATE resq_operation SET undo_blob = NULL WHERE undo_blob IS NOT NULL AND applied_at < $AFTER",
+		"DELETE FROM resq_operation WHERE state IN ('previewed', 'approved') AND expires_at < $AFTER",
+	} {
+		if _, err := l.pool.ExecContext(ctx, l.sql(text), old); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // Outcome is the state that an owner is told.
 func (o *operation) outcome() string {
+	if o.State == claimed {
+		return "unknown"
+	}
 	if (o.State == previewed || o.State == approved) && o.Expired {
 		return "expired"
 	}

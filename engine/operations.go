@@ -19,12 +19,13 @@ import (
 func (e *Engine) find(ctx context.Context, id string) (*operation, *database, error) {
 	for _, c := range e.cat.Connections {
 		db := e.dbs[c]
-		if db.write == nil || db.ready(ctx) != nil {
+		if db.write == nil || e.ready(ctx, db) != nil {
 			continue
 		}
 		ctx, cancel := context.WithTimeout(ctx, db.timeout)
 		defer cancel()
-		o, err := ledger{db}.load(ctx, db.write, id, false)
+		l := e.ledger(db)
+		o, err := l.load(ctx, l.pool, id, false)
 		if err != nil {
 			return nil, nil, problem.List{db.fault(ctx, err)}
 		}
@@ -107,10 +108,10 @@ func (e *Engine) Operations(ctx context.Context, state string, limit int) ([]Ope
 		if db.write == nil {
 			continue
 		}
-		if err := db.ready(ctx); err != nil {
+		if err := e.ready(ctx, db); err != nil {
 			return nil, err
 		}
-		list, err := ledger{db}.list(ctx, state, limit)
+		list, err := e.ledger(db).list(ctx, state, limit)
 		if err != nil {
 			return nil, problem.List{db.fault(ctx, err)}
 		}
@@ -154,7 +155,7 @@ func (e *Engine) Settle(ctx context.Context, id string, approve bool, by, reason
 	}
 	ctx, cancel := context.WithTimeout(ctx, db.timeout)
 	defer cancel()
-	done, err := ledger{db}.settle(ctx, id, state, by, reason)
+	done, err := e.ledger(db).settle(ctx, id, state, by, reason)
 	if err != nil {
 		return problem.List{db.fault(ctx, err)}
 	}
@@ -164,11 +165,12 @@ func (e *Engine) Settle(ctx context.Context, id string, approve bool, by, reason
 	return nil
 }
 
-// Migrate makes the table of operations on every connection that writes. It changes nothing where it is.
-func (e *Engine) Migrate(ctx context.Context) error {
+// Migrate makes the table of operations on the connections of these names, or on every one that writes. It
+// changes nothing where it is.
+func (e *Engine) Migrate(ctx context.Context, names ...string) error {
 	for _, c := range e.cat.Connections {
 		db := e.dbs[c]
-		if db.write == nil || c.Control {
+		if db.write == nil || c.Control || len(names) > 0 && !slices.Contains(names, c.Name) {
 			continue
 		}
 		if err := migrate(ctx, db, c); err != nil {
@@ -205,15 +207,63 @@ func (e *Engine) Migrations() map[string][]string {
 	return out
 }
 
-// Forget drops the before-images that are too old to be used. Whoever serves calls it from time to time.
+// Forget drops before-images and unconfirmed proposals that are too old to be used. Whoever serves calls it from time
+// to time.
 func (e *Engine) Forget(ctx context.Context) error {
 	var errs []error
 	for _, c := range e.cat.Connections {
-		if db := e.dbs[c]; db.write != nil && db.ready(ctx) == nil {
+		if db := e.dbs[c]; db.write != nil && e.ready(ctx, db) == nil {
 			ctx, cancel := context.WithTimeout(ctx, db.timeout)
-			errs = append(errs, ledger{db}.forget(ctx, e.opts.Writes))
+			errs = append(errs, e.ledger(db).forget(ctx, e.opts.Writes))
 			cancel()
 		}
 	}
 	return errors.Join(errs...)
+}
+
+// Verbs are what can be done to rows, as a set.
+type Verbs uint8
+
+// The verbs.
+const (
+	Creates Verbs = 1 << iota
+	Updates
+	Deletes
+)
+
+// writable are the resources that take writes, with the verbs of each.
+func writable(cat *schema.Catalog) map[*schema.Resource]Verbs {
+	out := map[*schema.Resource]Verbs{}
+	for _, r := range cat.Resources {
+		var v Verbs
+		for _, w := range r.Writes {
+			v |= map[string]Verbs{string(query.Create): Creates, string(query.Update): Updates, string(query.Delete): Deletes}[w]
+		}
+		if v != 0 {
+			out[r] = v
+		}
+	}
+	return out
+}
+
+// Verbs is what a principal can do with some resource or other.
+func (e *Engine) Verbs(who *policy.Principal) (v Verbs) {
+	view := policy.For(e.cat, who)
+	for r, x := range e.writable {
+		if view.Visible(r) {
+			v |= x
+		}
+	}
+	return v
+}
+
+// Ready tells of each connection that writes whether it can: an error says what is missing.
+func (e *Engine) Ready(ctx context.Context) map[string]error {
+	out := map[string]error{}
+	for _, c := range e.cat.Connections {
+		if db := e.dbs[c]; db.write != nil {
+			out[c.Name] = e.ready(ctx, db)
+		}
+	}
+	return out
 }

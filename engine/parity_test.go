@@ -100,7 +100,7 @@ func (e *entry) line() string {
 var (
 	aggregateCall = regexp.MustCompile(`\b(COUNT|SUM|AVG|MEAN|MIN|MAX|ANY_VALUE|VAR_POP|VAR_SAMP|STDDEV_POP|STDDEV_SAMP|GROUP_CONCAT|STRING_AGG|LISTAGG)\(`)
 	noisy         = regexp.MustCompile(`^(VAR|STDDEV)_`) // the last digits of a double are not those of the data
-	double        = regexp.MustCompile(`\b(EXP|POW|POWER|SQRT|LN|LOG10|LOG2|REAL|JULIANDAY|f|x)\b|/|%J`)
+	double        = regexp.MustCompile(`\b(EXP|POW|POWER|SQRT|LN|LOG|LOG10|LOG2|PI|REAL|JULIANDAY|f|x)\b|/|%J`)
 	folded        = regexp.MustCompile(`\bci\b`)
 	windowCall    = regexp.MustCompile(`\bOVER \(`)
 )

@@ -42,7 +42,7 @@ func (w *write) preview(ctx context.Context) (*Answer, error) {
 	}
 	var a *Answer
 	err = w.transaction(ctx, func(ctx context.Context, tx *sqlx.Tx) error {
-		now, err := w.ledger.now(ctx, tx)
+		now, err := w.ledger.now(ctx, w.ledger.in(tx))
 		if err != nil {
 			return err
 		}
@@ -167,7 +167,7 @@ func (w *write) propose(ctx context.Context, tx *sqlx.Tx, before *rowset, childr
 	o := &operation{ID: id, Principal: w.who.Name, Key: w.who.Key, Tool: w.call.Tool, Resource: w.change.Resource().Code, Binding: w.binding,
 		Version: version(w.change.Resource(), before, children), Catalog: w.catalog, Mode: w.mode}
 	o.Result.String = string(withoutToken(b, p.Token))
-	return a, w.ledger.propose(ctx, tx, o, w.lim)
+	return a, w.ledger.propose(ctx, w.ledger.in(tx), o, w.lim)
 }
 
 // withoutToken takes the token out of a preview that is kept for those who approve it.
@@ -203,10 +203,8 @@ func (w *write) summary(n int) string {
 	s := what + w.change.Resource().Code + ": " + rows
 	if w.verb == query.Update {
 		var names []string
-		for _, a := range w.change.Rows()[0] {
-			if !a.System && a.Field != nil {
-				names = append(names, a.Field.Code)
-			}
+		for _, f := range w.given() {
+			names = append(names, f.Code)
 		}
 		s += ", fields: " + strings.Join(names, ", ")
 	}
@@ -265,8 +263,9 @@ func (w *write) assigned(i int) []plan.Assignment {
 
 func (w *write) after(b []byte, set *rowset, assigned []plan.Assignment) []byte {
 	n := 0
+	v := policy.For(w.e.cat, w.who)
 	for _, a := range assigned {
-		if a.System || a.Field == nil {
+		if a.System || a.Field == nil || !v.Readable(a.Field) {
 			continue
 		}
 		if n++; n > 1 {

@@ -107,7 +107,7 @@ func take(ctx context.Context, slots chan struct{}, end time.Time) error {
 	case <-late.C:
 		return overloaded()
 	case <-ctx.Done():
-		return problem.List{{Code: problem.Timeout, Stage: problem.Database, Message: "the call ended before the database was free"}}
+		return problem.List{ended(ctx)}
 	}
 }
 

@@ -28,7 +28,7 @@ func TestQueue(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	if _, err := q.enter(ctx, "k"); codeOf(err) != problem.Timeout {
+	if _, err := q.enter(ctx, "k"); codeOf(err) != problem.Cancelled {
 		t.Errorf("a caller that left: %v", err)
 	}
 	q.waiting.Store(waiters)

@@ -126,6 +126,102 @@ resources:
 	})
 }
 
+// TestInstants reads moments that keep their zone on the databases that have such: shown in UTC, found by the instant,
+// and local inside expressions, daylight saving included, whatever zones the server itself knows.
+func TestInstants(t *testing.T) {
+	catalog := `
+version: 1
+connections:
+  default: {driver: DRIVER, dsn: "DSN", zone: Europe/Berlin}
+resources:
+  - {code: T, table: t, key: id, fields: {id: integer, z: {type: datetime, zone: true}, at: datetime}}
+`
+	testdb.Each(t, func(t *testing.T, on testdb.Engine) {
+		var script string
+		switch on.Name {
+		case testdb.SQLite:
+			return // has no such type
+		case testdb.MySQL:
+			script = "SET time_zone = '+00:00';\nCREATE TABLE t (id INTEGER PRIMARY KEY, z TIMESTAMP(6) NULL, at DATETIME);\n"
+		case testdb.Postgres:
+			script = "SET TimeZone = 'UTC';\nCREATE TABLE t (id INTEGER PRIMARY KEY, z TIMESTAMPTZ, at TIMESTAMP);\n"
+		}
+		// Summer, winter, both hours that are called two o'clock when clocks are put back, and 1979, before there was a summer time.
+		dsn := testdb.Create(t, on, script+"INSERT INTO t VALUES (1, '2024-06-15 12:00:00', '2024-06-15 14:00:00'), (2, '2024-01-15 23:30:00', NULL), "+
+			"(3, '2024-10-27 00:30:00', NULL), (4, '2024-10-27 01:30:00', '2024-10-27 02:30:00'), (5, NULL, NULL), (6, '1979-07-01 22:30:00.25', NULL);")
+		text := strings.NewReplacer("DRIVER", on.Name, "DSN", dsn).Replace(catalog)
+		cat, err := schema.LoadFS(fstest.MapFS{"c.yaml": {Data: []byte(text)}}, schema.LoadOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		e, err := engine.New(cat, engine.Options{Drivers: []engine.Driver{mysql.New(), postgres.New()}, Now: func() time.Time { return now }})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { e.Close() })
+		ask := func(request object) string {
+			ans, err := e.Query(context.Background(), anyone, []byte(encode(request)))
+			if err != nil {
+				return tell(err)
+			}
+			var a struct{ Rows [][]any }
+			unmarshal(t, ans.Text, &a)
+			return encode(a.Rows)
+		}
+		with := func(fields ...any) object {
+			return object{"resource": "w", "fields": fields, "orderBy": []any{object{"type": "sql", "expr": "w.id", "direction": "asc"}}, "with": []any{object{"code": "w", "query": object{"resource": "T", "fields": []any{object{"code": "id"}, object{"code": "z"}}}}}}
+		}
+		shown := `[["2024-06-15T12:00:00.000000Z"],["2024-01-15T23:30:00.000000Z"],["2024-10-27T00:30:00.000000Z"],["2024-10-27T01:30:00.000000Z"],[null],["1979-07-01T22:30:00.250000Z"]]`
+		for _, c := range []struct {
+			request object
+			want    string
+		}{
+			{object{"resource": "T", "fields": []any{object{"code": "z"}}}, shown},
+			{with(object{"code": "z"}), shown},
+			{object{"resource": "T", "fields": []any{field("HOUR(z)")}}, `[[14],[0],[2],[2],[null],[23]]`},
+			{with(field("HOUR(w.z)")), `[[14],[0],[2],[2],[null],[23]]`},
+			{object{"resource": "T", "fields": []any{field("DATE(z)")}}, `[["2024-06-15"],["2024-01-16"],["2024-10-27"],["2024-10-27"],[null],["1979-07-01"]]`},
+			{object{"resource": "T", "fields": []any{field("EPOCH(z)")}}, `[[1718452800],[1705361400],[1729989000],[1729992600],[null],[299716200]]`},
+			{with(field("UNIX_TIMESTAMP(w.z)")), `[[1718452800],[1705361400],[1729989000],[1729992600],[null],[299716200]]`},
+			{object{"resource": "T", "fields": []any{field("DATE_FORMAT(MAX(z), '%Y-%m-%d %H:%i')")}}, `[["2024-10-27 02:30"]]`},
+			{object{"resource": "T", "fields": []any{field("z + INTERVAL 1 DAY")}, "limit": 1}, `[["2024-06-16 14:00:00"]]`},
+			{object{"resource": "T", "fields": []any{field("z = at")}}, `[[true],[null],[null],[true],[null],[null]]`},
+			{where(object{"field": "z", "operator": "=", "token": "2024-06-15T12:00:00Z"}, false), "[[1]]"},
+			{where(object{"field": "z", "operator": "=", "token": "2024-06-15 14:00:00"}, false), "[[1]]"},
+			{where(object{"field": "z", "operator": "IN", "tokens": []any{"2024-06-15T14:00:00+02:00", "2024-01-16 00:30:00"}}, false), "[[1],[2]]"},
+			{where(object{"field": "z", "operator": ">", "token": "2024-10-27T00:30:00Z"}, false), "[[4]]"},
+			{where(object{"field": "z", "operator": "BETWEEN", "tokens": []any{"2024-01-01", "2024-06-15 14:00:00"}}, false), "[[1],[2]]"},
+			{where(object{"field": "z", "operator": "=", "tokenType": "field", "token": "T.z"}, false), "[[1],[2],[3],[4],[6]]"},
+			{object{"resource": "T", "fields": []any{object{"code": "id"}}, "orderBy": []any{object{"type": "field", "expr": "T.z", "direction": "desc"}}}, "[[4],[3],[1],[2],[6],[5]]"},
+		} {
+			if got := ask(c.request); got != c.want {
+				t.Errorf("%s\n gives %s\n want %s", encode(c.request), got, c.want)
+			}
+		}
+		// A cursor is an instant, too.
+		var ids, cursor string
+		for range 6 {
+			r := object{"resource": "T", "fields": []any{object{"code": "id"}}, "orderBy": []any{"T.z"}, "limit": 1}
+			if cursor != "" {
+				r["cursor"] = cursor
+			}
+			ans, err := e.Query(context.Background(), anyone, []byte(encode(r)))
+			if err != nil {
+				t.Fatal(tell(err))
+			}
+			var a struct {
+				Rows   [][]any
+				Cursor string
+			}
+			unmarshal(t, ans.Text, &a)
+			ids, cursor = ids+encode(a.Rows), a.Cursor
+		}
+		if ids != "[[5]][[6]][[2]][[1]][[3]][[4]]" {
+			t.Errorf("the pages are %s", ids)
+		}
+	})
+}
+
 // TestSemanticsCites holds docs/semantics.md to what it names: every case, parity file and test is there.
 func TestSemanticsCites(t *testing.T) {
 	page := readFile(t, "../docs/semantics.md")

@@ -2,7 +2,9 @@ package engine
 
 import (
 	"bytes"
+	"cmp"
 	"database/sql"
+	"slices"
 	"strconv"
 	"unicode/utf8"
 
@@ -36,6 +38,7 @@ type column struct {
 	quoted   []byte // the name as JSON
 	t        schema.Type
 	field    *schema.Field
+	zoned    *schema.Field // the field of a moment that keeps its zone; nil is none
 	mask     string
 	dataType string
 	path     bool // the path of a walk
@@ -44,6 +47,15 @@ type column struct {
 	gathered bool // a string aggregate, with one character more than it may have
 	decode   func(any) any
 	dbType   string
+}
+
+// A cell takes a value as the driver has it, until the next row is read: Rows.Scan would copy every text.
+type cell struct{ v *any }
+
+// Scan is part of sql.Scanner.
+func (c cell) Scan(v any) error {
+	*c.v = v
+	return nil
 }
 
 // A shaper turns rows into an answer.
@@ -56,7 +68,7 @@ type shaper struct {
 	key   func(dbType string, column bool, v any) (any, bool)
 	shown int
 	vals  []any
-	dest  []any
+	dest  []any // the vals, as Rows.Scan wants them
 
 	body    []byte
 	one     []byte
@@ -76,7 +88,7 @@ func (e *Engine) shaper(rows *sql.Rows, d Driver, who *policy.Principal, p *plan
 	}
 	s := &shaper{cols: cols, key: d.Key, e: e, who: who, p: p, r: r, shown: len(root.Out) - root.Hidden, vals: make([]any, len(root.Out)), dest: make([]any, len(root.Out)), notices: p.Notices()}
 	for i := range root.Out {
-		s.dest[i] = &s.vals[i]
+		s.dest[i] = cell{&s.vals[i]}
 	}
 	s.body = make([]byte, 0, 1024)
 	s.head()
@@ -97,10 +109,11 @@ func columnsOf(rows *sql.Rows, d Driver, out []*plan.Output) ([]column, error) {
 			x = x.Origin()
 			c.path = x.Pseudo == "path"
 			c.numbers = c.path && x.Source.Walk.Child.Type.Kind == schema.Integer
+			c.zoned, _ = x.Zoned()
 		}
 		if i < len(types) {
 			c.dbType = types[i].DatabaseTypeName()
-			c.decode = d.Decode(c.dbType, o.Field)
+			c.decode = d.Decode(c.dbType, cmp.Or(o.Field, c.zoned))
 		}
 		c.quoted = appendString(make([]byte, 0, len(o.Name)+2), o.Name)
 		cols[i] = c
@@ -183,12 +196,19 @@ func (s *shaper) row() (bool, error) {
 		s.more, s.cut = true, true
 		return false, nil
 	}
+	if len(s.body)+len(s.one) > cap(s.body) { // twice as much: append alone grows a large text by a quarter, and copies it each time
+		s.body = slices.Grow(s.body, len(s.body)+len(s.one))
+	}
 	s.body = append(s.body, s.one...)
 	s.n++
 	if len(page.Keys) > 0 {
 		s.last = s.last[:0]
 		for _, k := range page.Keys {
-			s.last = append(s.last, s.vals[k])
+			v := s.vals[k]
+			if text, ok := v.([]byte); ok { // which is the driver's own until the next row
+				v = bytes.Clone(text)
+			}
+			s.last = append(s.last, v)
 		}
 	}
 	return true, nil

@@ -41,6 +41,15 @@ func (d recorded) Connector(c *schema.Connection, timeout time.Duration) (driver
 	return d.recorder.Connector(inner), nil
 }
 
+// Writer is Connector for writing.
+func (d recorded) Writer(c *schema.Connection, timeout time.Duration) (driver.Connector, error) {
+	inner, err := d.Driver.Writer(c, timeout)
+	if err != nil {
+		return nil, err
+	}
+	return d.recorder.Connector(inner), nil
+}
+
 // A bench is an engine over one database system, and what is needed to look behind it.
 type bench struct {
 	engine   *engine.Engine
@@ -48,19 +57,26 @@ type bench struct {
 	recorder *testdb.Recorder
 	on       testdb.Engine
 	dsn      map[string]string // connection → DSN
+	opts     engine.Options
+}
+
+// again is the bench after its process died: another engine on the same databases.
+func (b *bench) again(t testing.TB) *bench {
+	t.Helper()
+	n := *b
+	var err error
+	if n.engine, err = engine.New(b.catalog, b.opts); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { n.engine.Close() })
+	return &n
 }
 
 // newBench loads the catalog files and opens an engine on the databases of dsn, by connection name.
 func newBench(t testing.TB, on testdb.Engine, files fstest.MapFS, dsn map[string]string, change ...func(o *engine.Options)) *bench {
 	t.Helper()
 	b := &bench{recorder: &testdb.Recorder{}, on: on, dsn: dsn}
-	files["connections.yaml"] = &fstest.MapFile{Data: connections(on.Name, dsn)}
-	var err error
-	if b.catalog, err = schema.LoadFS(files, schema.LoadOptions{}); err != nil {
-		t.Fatalf("catalog:\n%v", err)
-	}
 	opts := engine.Options{
-		Drivers: []engine.Driver{recorded{sqlite.New(), b.recorder}, recorded{mysql.New(), b.recorder}, recorded{postgres.New(), b.recorder}},
 		Now:     func() time.Time { return now },
 		Secret:  []byte("a secret of the tests, 32 bytes."),
 		Timeout: 30 * time.Second, // for a loaded machine; what is tested here is not the time-out
@@ -69,6 +85,13 @@ func newBench(t testing.TB, on testdb.Engine, files fstest.MapFS, dsn map[string
 	for _, f := range change {
 		f(&opts)
 	}
+	files["connections.yaml"] = &fstest.MapFile{Data: connections(on.Name, dsn, opts.Control != "")}
+	var err error
+	if b.catalog, err = schema.LoadFS(files, schema.LoadOptions{}); err != nil {
+		t.Fatalf("catalog:\n%v", err)
+	}
+	opts.Drivers = []engine.Driver{recorded{sqlite.New(), b.recorder}, recorded{mysql.New(), b.recorder}, recorded{postgres.New(), b.recorder}}
+	b.opts = opts
 	b.engine, err = engine.New(b.catalog, opts)
 	if err != nil {
 		t.Fatalf("engine on %s: %v", on.Name, err)
@@ -78,11 +101,11 @@ func newBench(t testing.TB, on testdb.Engine, files fstest.MapFS, dsn map[string
 }
 
 // connections writes the part of a catalog that the tests decide: where the databases are.
-func connections(driver string, dsn map[string]string) []byte {
+func connections(driver string, dsn map[string]string, apart bool) []byte {
 	var s strings.Builder
 	s.WriteString("version: 1\nconnections:\n")
 	for name, d := range dsn {
-		fmt.Fprintf(&s, "  %s: {driver: %s, dsn: %q, mode: write}\n", name, driver, d)
+		fmt.Fprintf(&s, "  %s: {driver: %s, dsn: %q, mode: write, operations: %s}\n", name, driver, d, map[bool]string{true: "control", false: "database"}[apart])
 	}
 	return []byte(s.String())
 }
@@ -134,6 +157,7 @@ func peopleOf(t testing.TB, file string) map[string]*policy.Principal {
 	t.Helper()
 	var all map[string]struct {
 		Roles      []string
+		Scopes     []string
 		Attributes map[string]string
 		Funcs      map[string]any
 	}
@@ -143,8 +167,11 @@ func peopleOf(t testing.TB, file string) map[string]*policy.Principal {
 	people := map[string]*policy.Principal{}
 	for name, p := range all {
 		who := &policy.Principal{
-			Name: name, Key: name + "-key", Roles: p.Roles, Scopes: []string{"read", "write", "delete"},
+			Name: name, Key: name + "-key", Roles: p.Roles, Scopes: p.Scopes,
 			Attributes: map[string]policy.Value{}, Funcs: map[string]policy.Value{},
+		}
+		if who.Scopes == nil {
+			who.Scopes = []string{"read", "write", "delete"}
 		}
 		for k, v := range p.Attributes {
 			who.Attributes[k] = policy.One(v)

@@ -65,7 +65,7 @@ func openSlow(t *testing.T, on testdb.Engine, dsn string, timeout time.Duration)
 	t.Helper()
 	cat, err := schema.LoadFS(fstest.MapFS{
 		"catalog.yaml":     {Data: []byte(slowCatalog)},
-		"connections.yaml": {Data: connections(on.Name, map[string]string{"default": dsn})},
+		"connections.yaml": {Data: connections(on.Name, map[string]string{"default": dsn}, false)},
 	}, schema.LoadOptions{})
 	if err != nil {
 		t.Fatal(err)
@@ -132,7 +132,9 @@ func TestCancel(t *testing.T) {
 			if err == nil {
 				t.Error("a call without a caller was answered")
 			}
-			told(t, err)
+			if p := told(t, err); p.Code != problem.Cancelled || p.Err != nil {
+				t.Errorf("the problem is %+v, want %s without a cause, which the log would take for a fault", p, problem.Cancelled)
+			}
 			gone(t, on, dsn)
 		}
 		answers(t, e)

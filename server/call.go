@@ -8,6 +8,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"runtime/debug"
+	"slices"
+	"strings"
 	"time"
 
 	"resq/engine"
@@ -30,12 +32,12 @@ type Reply struct {
 // Call runs one tool for a principal. Problems of the request are a failed Reply, never an error; false means
 // that there is no such tool.
 func (s *Server) Call(ctx context.Context, who *policy.Principal, tool string, args []byte) (*Reply, bool) {
-	return s.call(ctx, caller{who: who, args: args, view: s.views.view(contractProfile), version: 1}, tool)
+	return s.call(ctx, caller{who: who, verbs: s.verbs(who), args: args, view: s.views.view(contractProfile), version: 1}, tool)
 }
 
 // local is whoever asks without a transport that could tell.
 func (s *Server) local() caller {
-	c := caller{who: s.opts.Local, view: s.views.view(s.opts.Profile)}
+	c := caller{who: s.opts.Local, verbs: s.verbs(s.opts.Local), view: s.views.view(s.opts.Profile)}
 	c.wants("", "")
 	return c
 }
@@ -50,11 +52,14 @@ func (s *Server) call(ctx context.Context, c caller, tool string) (*Reply, bool)
 	r := &Reply{RequestID: newRequestID()}
 	s.metrics.running.Inc()
 	defer s.metrics.running.Dec()
-	answer, err := s.run(ctx, c, d)
+	answer, err := s.run(ctx, c, d, r.RequestID)
 	if err != nil {
 		r.fail(problem.From(err))
 	} else {
 		r.Rows = answer.Rows
+		if answer.Preview != nil {
+			r.Code = problem.ConfirmRequired
+		}
 		r.Texts = append(r.Texts, string(answer.Text))
 		if answer.Meta != nil {
 			r.Texts = append(r.Texts, string(answer.Meta))
@@ -71,7 +76,7 @@ func (s *Server) call(ctx context.Context, c caller, tool string) (*Reply, bool)
 }
 
 // run checks what can be checked before the engine, and keeps a panic of the engine inside this one call.
-func (s *Server) run(ctx context.Context, c caller, d *definition) (a *engine.Answer, err error) {
+func (s *Server) run(ctx context.Context, c caller, d *definition, request string) (a *engine.Answer, err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			err = internal(fmt.Errorf("panic: %v\n%s", p, debug.Stack()))
@@ -81,9 +86,9 @@ func (s *Server) run(ctx context.Context, c caller, d *definition) (a *engine.An
 	if who == nil {
 		return nil, &problem.Problem{Code: problem.Unauthenticated, Message: "no principal"}
 	}
-	if !d.open(who) {
+	if !d.scoped(who) {
 		return nil, &problem.Problem{
-			Code: problem.PermissionDenied, Message: d.Name + " needs the scope " + d.scope + ", which this key does not have",
+			Code: problem.PermissionDenied, Message: d.Name + " needs the scope " + strings.Join(d.scopes, " or ") + ", which this key does not have",
 		}
 	}
 	if c.version == 0 {
@@ -101,15 +106,28 @@ func (s *Server) run(ctx context.Context, c caller, d *definition) (a *engine.An
 	}
 	backend := s.lend()
 	defer backend.release()
-	if d.Name == toolSchema {
+	switch d.Name {
+	case toolSchema:
 		a, err = backend.Describe(ctx, who, args)
-	} else {
+	case toolQuery:
 		a, err = backend.Query(ctx, who, c.view.profile.usual(args))
+	default:
+		a, err = backend.Write(ctx, who, engine.Call{Tool: d.Name, Request: request, Args: args})
 	}
 	if err == nil && a == nil {
 		err = internal(fmt.Errorf("%s gave neither an answer nor an error", d.Name))
 	}
 	return a, err
+}
+
+// verbs is what a principal can do with some resource.
+func (s *Server) verbs(who *policy.Principal) engine.Verbs {
+	if who == nil || !slices.Contains(who.Scopes, "write") && !slices.Contains(who.Scopes, "delete") {
+		return 0
+	}
+	backend := s.lend()
+	defer backend.release()
+	return backend.Verbs(who)
 }
 
 // unwrapped gives the object in arguments that a client sent as a text of JSON, which some do. Anything else
@@ -140,6 +158,7 @@ const maxAlso = 4
 // A fault is the error object of a failed call (security.md 1.4): the first problem, and a few more.
 type fault struct {
 	Code       problem.Code `json:"code"`
+	Reason     string       `json:"reason,omitempty"`
 	Message    string       `json:"message"`
 	At         string       `json:"at,omitempty"`
 	Hint       string       `json:"hint,omitempty"`
@@ -163,7 +182,7 @@ func (r *Reply) fail(l problem.List) {
 }
 
 func told(p *problem.Problem) fault {
-	return fault{Code: p.Code, Message: p.Message, At: p.At, Hint: p.Hint, RetryAfter: p.RetryAfter}
+	return fault{Code: p.Code, Reason: p.Reason, Message: p.Message, At: p.At, Hint: p.Hint, RetryAfter: p.RetryAfter}
 }
 
 // errorText writes the error object. HTML escapes would cost a model ten tokens where it reads one character.

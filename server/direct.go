@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"net/http"
 	"strconv"
+	"strings"
 	"sync"
 	"unicode/utf8"
 
@@ -111,8 +112,8 @@ func (s *Server) direct(ctx context.Context, m *message, c caller) ([]byte, bool
 		return nil, false
 	}
 	size := 768 + len(r.structured)
-	for _, t := range r.Texts {
-		size += len(t) + len(t)/8
+	for _, t := range r.Texts { // what is escaped in an answer of rows; the rest grows it
+		size += len(t) + strings.Count(t, `"`) + strings.Count(t, "\n") + strings.Count(t, `\`)
 	}
 	b := append(make([]byte, 0, size), `{"jsonrpc":"2.0","id":`...)
 	b = append(b, m.id...)
@@ -155,7 +156,7 @@ func respond(id, result []byte) []byte {
 // listed gives the result of tools/list as the library writes it, from memory after the first time.
 func (s *Server) listed(version string, c caller) (listed, bool) {
 	key := partsKey{version: version, profile: c.view.profile, answers: max(c.version, 1)}
-	for _, d := range c.view.open(c.who) {
+	for _, d := range c.open() {
 		key.tools += d.Name + "\n"
 	}
 	s.parts.mu.Lock()
@@ -167,7 +168,7 @@ func (s *Server) listed(version string, c caller) (listed, bool) {
 	if version != "" {
 		ask = `{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{"_meta":{"` + metaVersionKey + `":"` + version + `","` + metaCapsKey + `":{}}}}`
 	}
-	raw, err := json.Marshal(s.mcp.HandleMessage(withCaller(context.Background(), caller{who: c.who, view: c.view, version: c.version}), json.RawMessage(ask)))
+	raw, err := json.Marshal(s.mcp.HandleMessage(withCaller(context.Background(), caller{who: c.who, verbs: c.verbs, view: c.view, version: c.version}), json.RawMessage(ask)))
 	if err != nil {
 		return listed{}, false
 	}
@@ -213,8 +214,8 @@ func (g *guard) direct(w http.ResponseWriter, r *http.Request, m *message, c cal
 	if !ok {
 		return false
 	}
-	stop()                // nothing is told after the answer
-	if ctx.Err() != nil { // nobody waits for it
+	stop() // nothing is told after the answer
+	if !wanted(ctx) {
 		return true
 	}
 	if session := r.Header.Get(mcpgo.HeaderKeySessionID); session != "" && m.method == methodCall &&

@@ -151,7 +151,7 @@ func (s *Server) pages(ctx context.Context, c caller, d *definition, args []byte
 	for {
 		request.set("limit", scalar(min(exportPage, most-rows)))
 		c.args = appendOrdered(nil, request)
-		a, err := s.run(ctx, c, d)
+		a, err := s.run(ctx, c, d, "")
 		if err != nil {
 			return text, rows, false, err
 		}

@@ -27,6 +27,8 @@ type fake struct {
 	stopped chan error    // and why it stopped
 	down    bool
 	pings   int
+	can     engine.Verbs
+	calls   []engine.Call
 }
 
 // Query answers by the resource: "slow" waits for its context, "panic" panics, "bad" has problems, "csv" has
@@ -44,7 +46,7 @@ func (f *fake) Query(ctx context.Context, who *policy.Principal, raw []byte) (*e
 		f.started <- struct{}{}
 		<-ctx.Done()
 		f.stopped <- context.Cause(ctx)
-		return nil, ctx.Err()
+		return nil, context.Cause(ctx)
 	case "panic":
 		panic("secret dsn postgres://u:p@h/db")
 	case "nothing":
@@ -288,3 +290,19 @@ func tcp(t *testing.T, addr string) net.Addr {
 	}
 	return a
 }
+
+// Write answers by the tool: a preview first, and what was confirmed as done.
+func (f *fake) Write(_ context.Context, who *policy.Principal, call engine.Call) (*engine.Answer, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.who, f.raw = who, bytes.Clone(call.Args)
+	f.calls = append(f.calls, call)
+	if call.Tool == toolOperation || call.Tool == toolCreate || bytes.Contains(call.Args, []byte(`"__confirm__":true`)) {
+		return &engine.Answer{Text: []byte(`{"done":"` + call.Tool + `"}`), Rows: 1}, nil
+	}
+	return &engine.Answer{Text: []byte(`{"code":"CONFIRM_REQUIRED","confirm":{"token":"rq1.fake"}}`), Rows: 1,
+		Preview: &engine.Preview{Operation: "0123456789abcdef0123456789abcdef", Token: "rq1.fake", Mode: "token", Summary: "UPDATE Order: 1 row"}}, nil
+}
+
+// Verbs is what the fake was told.
+func (f *fake) Verbs(*policy.Principal) engine.Verbs { return f.can }

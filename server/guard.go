@@ -112,7 +112,7 @@ func (g *guard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // caller finds out in which form the request wants its answer: the profile is in the path, and what concerns a
 // single answer in headers. A profile that does not exist is a path that does not exist.
 func (g *guard) caller(r *http.Request, who *policy.Principal) (caller, *refusal) {
-	c := caller{who: who}
+	c := caller{who: who, verbs: g.s.verbs(who)}
 	p, err := g.s.opts.Profile, error(nil)
 	if name, named := strings.CutPrefix(r.URL.Path, Path+profilePath); named && name != "" {
 		p, err = newProfile(name, r.URL.RawQuery)
@@ -223,7 +223,7 @@ func (g *guard) check(r *http.Request, m *message, c caller) *refusal {
 	if _, ok := g.s.tools.find(m.tool); ok {
 		return nil
 	}
-	no := m.refuse(problem.UnknownTool, c.view.unknownTool(m.tool, c.who))
+	no := m.refuse(problem.UnknownTool, c.unknownTool(m.tool))
 	if modern {
 		no.status = http.StatusBadRequest
 	}
@@ -255,9 +255,9 @@ func (g *guard) session(r *http.Request, who *policy.Principal, method string) *
 }
 
 // unknownTool names a tool that does not exist, as the caller wrote it, and the nearest that it may use.
-func (v *view) unknownTool(name string, who *policy.Principal) string {
+func (c caller) unknownTool(name string) string {
 	var names []string
-	for _, d := range v.open(who) {
+	for _, d := range c.open() {
 		names = append(names, d.Name)
 	}
 	text := "no tool " + problem.Quote(name)

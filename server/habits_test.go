@@ -108,7 +108,10 @@ func TestHabitsOfLists(t *testing.T) {
 				if schema["type"] != "object" || tool.OutputSchema != nil { // a recursive one breaks Claude Code; none cannot
 					t.Errorf("%s %s: type %v, output schema %s", profile, tool.Name, schema["type"], tool.OutputSchema)
 				}
-				if a := tool.Annotations; !a["readOnlyHint"] || !a["idempotentHint"] || a["destructiveHint"] || a["openWorldHint"] {
+				name := strings.ReplaceAll(tool.Name, "_", "-")
+				reads := name == toolSchema || name == toolQuery || name == toolOperation
+				breaks := name == toolUpdate || name == toolDelete || name == toolUndo
+				if a := tool.Annotations; a["readOnlyHint"] != reads || a["idempotentHint"] != reads || a["destructiveHint"] != breaks || a["openWorldHint"] {
 					t.Errorf("%s %s: hints %v", profile, tool.Name, a)
 				}
 			}

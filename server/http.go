@@ -11,6 +11,8 @@ import (
 	"time"
 
 	mcpgo "github.com/mark3labs/mcp-go/server"
+
+	"resq/schema/problem"
 )
 
 // Path is where the server answers MCP over HTTP.
@@ -27,6 +29,7 @@ const (
 	idleTime   = 2 * time.Minute
 	heartbeat  = 25 * time.Second
 	drainTime  = 10 * time.Second
+	cutTime    = 4 * time.Second // for a cut call to end on the database and to tell its client
 	pingTime   = 2 * time.Second
 	pingFresh  = time.Second
 )
@@ -44,12 +47,23 @@ func (s *Server) Listen(addr string) (net.Listener, error) {
 	return l, nil
 }
 
-// Serve answers on l until ctx ends. Then it takes no new requests, lets the running ones finish, and returns
-// within ten seconds; a request that is still running after that is cut and its query cancelled.
+// ending is what a call is told that is cut because the server ends. It is the cause of the end of its context, by
+// which such a call is told apart from one that nobody waits for.
+var ending = &problem.Problem{
+	Code: problem.Unavailable, Stage: problem.Database, Message: "the server is ending, and the call was stopped", Hint: "call again in a moment", RetryAfter: 2,
+}
+
+// wanted says whether somebody waits for the answer of a call.
+func wanted(ctx context.Context) bool {
+	return ctx.Err() == nil || errors.Is(context.Cause(ctx), ending)
+}
+
+// Serve answers on l until ctx ends. Then it takes no new requests and lets the running ones finish for ten seconds;
+// a request that is still running after that is cut, its statement ended on the database, and its client told.
 func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	handler, closeStreams := s.handler(l.Addr())
-	running, cut := context.WithCancel(context.WithoutCancel(ctx))
-	defer cut()
+	running, cut := context.WithCancelCause(context.WithoutCancel(ctx))
+	defer cut(nil)
 	srv := &http.Server{
 		Handler:           handler,
 		ReadHeaderTimeout: headerTime,
@@ -67,8 +81,6 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 		return err
 	case <-ctx.Done():
 	}
-	end, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.drain)
-	defer cancel()
 	stop := make(chan struct{})
 	go func() { // streams opened while the last requests finish have to end too
 		tick := time.NewTicker(20 * time.Millisecond)
@@ -82,12 +94,19 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 			}
 		}
 	}()
-	err := srv.Shutdown(end)
-	close(stop)
-	if err != nil { // somebody is still at it
-		cut()
-		err = srv.Close()
+	shut := func(within time.Duration) error {
+		end, cancel := context.WithTimeout(context.WithoutCancel(ctx), within)
+		defer cancel()
+		return srv.Shutdown(end)
 	}
+	err := shut(s.drain)
+	if err != nil { // somebody is still at it
+		cut(ending)
+		if err = shut(cutTime); err != nil {
+			err = srv.Close()
+		}
+	}
+	close(stop)
 	if e := <-done; err == nil && !errors.Is(e, http.ErrServerClosed) {
 		err = e
 	}

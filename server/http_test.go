@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
+	"io"
 	"net"
 	"net/http"
 	"regexp"
@@ -13,6 +14,7 @@ import (
 	"time"
 
 	"resq/engine/policy"
+	"resq/schema/problem"
 )
 
 // Both eras are served on one endpoint, with the same tools and answers.
@@ -85,7 +87,7 @@ func TestNames(t *testing.T) {
 			}
 		}
 	}
-	for _, name := range []string{"nosuch-tool", "res-query\x00", "rеs-query", "RES-QUERY", "res-create", "", strings.Repeat("x", 200)} {
+	for _, name := range []string{"nosuch-tool", "res-query\x00", "rеs-query", "RES-QUERY", "res-created", "", strings.Repeat("x", 200)} {
 		got := exchange{body: call(name, `{}`)}.do(t, url)
 		r := decode(t, got.body)
 		if got.status != 200 || r.Error == nil || r.Error.Code != -32602 || r.Error.Data.Error.Code != "UNKNOWN_TOOL" {
@@ -275,7 +277,7 @@ type discard struct{}
 
 func (discard) Write(p []byte) (int, error) { return len(p), nil }
 
-// A call that does not finish in the time it is given is cut, and its query cancelled.
+// A call that does not finish in the time it is given is cut, its query cancelled, and its client told.
 func TestShutdownCuts(t *testing.T) {
 	f := newFake()
 	s := newServer(t, f, Options{})
@@ -290,11 +292,16 @@ func TestShutdownCuts(t *testing.T) {
 	ctx, end := context.WithCancel(context.Background())
 	done := make(chan error, 1)
 	go func() { done <- s.Serve(ctx, l) }()
+	told := make(chan string, 1)
 	go func() {
 		resp, err := http.Post("http://"+l.Addr().String()+Path, "application/json", strings.NewReader(call("res-query", `{"resource":"slow"}`)))
-		if err == nil {
-			resp.Body.Close()
+		if err != nil {
+			told <- err.Error()
+			return
 		}
+		defer resp.Body.Close()
+		b, _ := io.ReadAll(resp.Body)
+		told <- string(b)
 	}()
 	<-f.started
 	start := time.Now()
@@ -307,5 +314,8 @@ func TestShutdownCuts(t *testing.T) {
 	case <-f.stopped:
 	case <-time.After(time.Second):
 		t.Error("the query still runs")
+	}
+	if got := failure(t, <-told); got.Code != problem.Unavailable {
+		t.Errorf("its client is told %+v", got)
 	}
 }

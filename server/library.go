@@ -7,6 +7,7 @@ import (
 	"github.com/mark3labs/mcp-go/mcp"
 	mcpgo "github.com/mark3labs/mcp-go/server"
 
+	"resq/engine"
 	"resq/engine/policy"
 	"resq/schema/problem"
 )
@@ -38,7 +39,7 @@ func (s *Server) protocol() *mcpgo.MCPServer {
 		r.Instructions = callerOf(ctx).view.instructions
 	})
 	hooks.AddAfterListPrompts(func(ctx context.Context, _ any, _ *mcp.ListPromptsRequest, r *mcp.ListPromptsResult) {
-		if c := callerOf(ctx); len(c.view.open(c.who)) == 0 { // they speak of tools that this caller does not have
+		if c := callerOf(ctx); len(c.open()) == 0 { // they speak of tools that this caller does not have
 			r.Prompts = []mcp.Prompt{}
 		}
 	})
@@ -72,7 +73,7 @@ func (s *Server) protocol() *mcpgo.MCPServer {
 // list gives the tools a caller sees, in the order of the contract.
 func (c caller) list() []mcp.Tool {
 	tools := []mcp.Tool{}
-	for _, d := range c.view.open(c.who) {
+	for _, d := range c.open() {
 		t := d.tool()
 		if c.version == 2 {
 			t.RawOutputSchema = envelopeSchema
@@ -91,9 +92,9 @@ func (d *definition) tool() mcp.Tool {
 		return t
 	}
 	t.Annotations = mcp.ToolAnnotation{
-		ReadOnlyHint:    mcp.ToBoolPtr(d.scope == "read"),
-		DestructiveHint: mcp.ToBoolPtr(d.scope == "delete"),
-		IdempotentHint:  mcp.ToBoolPtr(d.scope == "read"),
+		ReadOnlyHint:    mcp.ToBoolPtr(d.hint == "read"),
+		DestructiveHint: mcp.ToBoolPtr(d.hint == "change" || d.hint == "delete"),
+		IdempotentHint:  mcp.ToBoolPtr(d.hint == "read"),
 		OpenWorldHint:   mcp.ToBoolPtr(false),
 	}
 	return t
@@ -105,6 +106,7 @@ func (d *definition) tool() mcp.Tool {
 // travels in one; from handle on it is a parameter.
 type caller struct {
 	who     *policy.Principal
+	verbs   engine.Verbs // what it can do with some resource or other
 	args    []byte
 	view    *view
 	version int    // of the answers: 1, 2, or 0 for one that does not exist

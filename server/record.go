@@ -17,7 +17,7 @@ const codeOK problem.Code = "OK"
 // answers are data.
 func (s *Server) record(ctx context.Context, who *policy.Principal, d *definition, r *Reply, err error, took time.Duration) {
 	level, code := slog.LevelInfo, codeOK
-	if err != nil {
+	if r.Code != "" {
 		code = r.Code
 	}
 	attrs := append(make([]slog.Attr, 0, 8), slog.String("tool", d.Name), slog.String("code", string(code)),

@@ -22,6 +22,10 @@ import (
 type Backend interface {
 	// Query answers res-query.
 	Query(ctx context.Context, who *policy.Principal, raw []byte) (*engine.Answer, error)
+	// Write answers the tools that write, and those that tell of writes and take them back.
+	Write(ctx context.Context, who *policy.Principal, call engine.Call) (*engine.Answer, error)
+	// Verbs is what a principal can do with some resource or other.
+	Verbs(who *policy.Principal) engine.Verbs
 	// Describe answers res-schema.
 	Describe(ctx context.Context, who *policy.Principal, raw []byte) (*engine.Answer, error)
 	// Ping tries every connection; a nil error is a healthy one.

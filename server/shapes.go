@@ -18,6 +18,9 @@ var additions = map[string][]string{
 	"res-query/recursive":                        {"levelAlias", "pathAlias", "includeRoot"},
 	"res-query/conditions/exprs/items/tokenType": {"field", "expr", "query"},
 	"res-query/relations/items/type":             {"cross"},
+	"res-create":                                 {"idempotency_key"},
+	"res-update":                                 {"__confirm_token__", "dry_run"},
+	"res-delete":                                 {"__confirm_token__", "dry_run"},
 }
 
 // obvious are the properties whose description descriptions=slim leaves out: their name, or the instructions,

@@ -3,8 +3,6 @@ package server
 import (
 	"bytes"
 	"encoding/json"
-
-	"resq/engine/policy"
 )
 
 // A Listing is what a client is told before its first call, as one profile shows it.
@@ -30,8 +28,8 @@ func List(lang string, p Profile) (*Listing, error) {
 	if err != nil {
 		return nil, err
 	}
-	everyone := &policy.Principal{Scopes: []string{"read", "write", "delete"}}
-	c := caller{who: everyone, view: v}
+	c := everyone
+	c.view = v
 	c.wants("", "")
 	l := &Listing{Instructions: v.instructions}
 	for _, tool := range c.list() {
@@ -56,4 +54,13 @@ func (l *Listing) JSON() []byte {
 	}
 	b := append([]byte(`{"tools":[`), bytes.Join(list, []byte{','})...)
 	return append(b, "]}"...)
+}
+
+// Tools are the names of all tools.
+func Tools() []string {
+	names := make([]string, len(order))
+	for i := range order {
+		names[i] = order[i].Name
+	}
+	return names
 }

@@ -23,12 +23,13 @@ const (
 )
 
 // ServeStdio answers one client over a pair of streams until the input ends or ctx does; calls that run at the
-// end of the input are given five seconds. The library's own loop is not used: it answers cancelled requests,
+// end of the input are given five seconds, and then told that the server ends. The library's own loop is not used: it answers cancelled requests,
 // cuts running calls when the input ends, tells the client the text of a panic, and reads lines of any length.
 func (s *Server) ServeStdio(ctx context.Context, in io.Reader, out io.Writer) error {
-	base, cancel := context.WithCancel(ctx)
-	defer cancel()
-	l := &stdio{s: s, out: out, cancel: cancel, running: map[string]context.CancelFunc{}, slots: make(chan struct{}, stdioCalls)}
+	base, cut := context.WithCancelCause(context.WithoutCancel(ctx))
+	defer cut(nil)
+	defer context.AfterFunc(ctx, func() { cut(ending) })()
+	l := &stdio{s: s, out: out, cut: cut, running: map[string]context.CancelFunc{}, slots: make(chan struct{}, stdioCalls)}
 	open, hangUp := context.WithCancel(base)
 	defer hangUp()
 	l.open, l.hangUp = open, hangUp
@@ -118,7 +119,7 @@ func read(ctx context.Context, in *bufio.Reader, lines chan<- line) {
 type stdio struct {
 	s       *Server
 	base    context.Context
-	cancel  context.CancelFunc
+	cut     context.CancelCauseFunc
 	session *localSession
 	slots   chan struct{}
 	calls   sync.WaitGroup
@@ -197,7 +198,7 @@ func (l *stdio) start(m *message) {
 			defer forget()
 		}
 		response := l.answer(ctx, m)
-		cancelled := ctx.Err() != nil
+		cancelled := !wanted(ctx) || m.method == methodListen && ctx.Err() != nil
 		l.mu.Lock()
 		delete(l.running, id) // before the client can see the answer and use the id again
 		l.mu.Unlock()
@@ -233,7 +234,7 @@ func (l *stdio) answer(ctx context.Context, m *message) (response any) {
 	c := l.s.local()
 	if m.method == methodCall && m.id != nil {
 		if _, ok := l.s.tools.find(m.tool); !ok {
-			return l.refuse(m.id, mcp.INVALID_PARAMS, c.view.unknownTool(m.tool, c.who), problem.UnknownTool)
+			return l.refuse(m.id, mcp.INVALID_PARAMS, c.unknownTool(m.tool), problem.UnknownTool)
 		}
 	}
 	defer func() {
@@ -280,7 +281,7 @@ func (l *stdio) drain() {
 	case <-finished:
 	case <-time.After(stdioDrain):
 	}
-	l.cancel()
+	l.cut(ending)
 	<-finished
 }
 
@@ -305,7 +306,7 @@ func (l *stdio) write(v any) {
 	}
 	if _, err := l.out.Write(b); err != nil {
 		l.broken = err
-		l.cancel()
+		l.cut(nil)
 	}
 }
 

@@ -50,7 +50,7 @@ func (r *Reply) structure(d *definition, a *engine.Answer) {
 		return
 	case a.Data != nil:
 		b = append(append(b, `,"data":`...), a.Data()...)
-	case d.scope == "read" && d.Name != toolSchema && a.Meta == nil:
+	case d.Name != toolSchema && a.Meta == nil:
 		// Rows stand on lines of their own; a message over stdio is one line. No string of JSON holds a line end.
 		b = append(append(b, `,"data":`...), strings.ReplaceAll(r.Texts[0], "\n", "")...)
 	default:

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"resq/engine"
 	"resq/engine/policy"
 )
 
@@ -23,8 +24,11 @@ type definition struct {
 	Description string          `json:"description"`
 	InputSchema json.RawMessage `json:"inputSchema"`
 
-	scope string // what a principal needs to see and call it
-	bare  bool   // shown without hints
+	scopes []string     // one of which a principal needs to see and call it
+	verbs  engine.Verbs // one of which it must be able to do with some resource; 0 asks for none
+	hint   string       // read, add, change or delete
+	added  bool         // beyond the published contract, so contract=seed leaves it out
+	bare   bool         // shown without hints
 }
 
 // A toolbox is everything the server says about itself in one language.
@@ -40,8 +44,13 @@ type toolbox struct {
 }
 
 const (
-	toolSchema = "res-schema"
-	toolQuery  = "res-query"
+	toolSchema    = "res-schema"
+	toolQuery     = "res-query"
+	toolCreate    = "res-create"
+	toolUpdate    = "res-update"
+	toolDelete    = "res-delete"
+	toolOperation = "res-operation"
+	toolUndo      = "res-undo"
 )
 
 // words are what people read about something.
@@ -50,11 +59,19 @@ type words struct {
 	Description string `json:"description"`
 }
 
-// order are the tools of this server in the order of tools/list, with the scope each asks for.
-var order = []struct{ name, scope string }{
-	{toolSchema, "read"},
-	{toolQuery, "read"},
+// order are the tools of this server in the order of tools/list, with what each asks of a principal.
+var order = []definition{
+	{Name: toolSchema, scopes: []string{"read"}, hint: "read"},
+	{Name: toolQuery, scopes: []string{"read"}, hint: "read"},
+	{Name: toolCreate, scopes: []string{"write"}, verbs: engine.Creates, hint: "add"},
+	{Name: toolUpdate, scopes: []string{"write"}, verbs: engine.Updates, hint: "change"},
+	{Name: toolDelete, scopes: []string{"delete"}, verbs: engine.Deletes, hint: "delete"},
+	{Name: toolOperation, scopes: []string{"write", "delete"}, verbs: engine.Creates | engine.Updates | engine.Deletes, hint: "read", added: true},
+	{Name: toolUndo, scopes: []string{"write", "delete"}, verbs: engine.Updates | engine.Deletes, hint: "change", added: true},
 }
+
+// everyone may call everything.
+var everyone = caller{who: &policy.Principal{Scopes: []string{"read", "write", "delete"}}, verbs: engine.Creates | engine.Updates | engine.Deletes}
 
 // Languages are the languages in which the tools can describe themselves.
 func Languages() []string { return []string{"en", "zh"} }
@@ -79,12 +96,12 @@ func loadTools(lang string) (*toolbox, error) {
 	}
 	box := &toolbox{Instructions: file.Instructions, Prompts: file.Prompts, Template: file.Template, Export: file.Export, Seed: file.Seed}
 	for _, want := range order {
-		i := slices.IndexFunc(file.Tools, func(d definition) bool { return d.Name == want.name })
+		i := slices.IndexFunc(file.Tools, func(d definition) bool { return d.Name == want.Name })
 		if i < 0 {
-			return nil, fmt.Errorf("tools/%s.json: no tool %s", lang, want.name)
+			return nil, fmt.Errorf("tools/%s.json: no tool %s", lang, want.Name)
 		}
 		d := file.Tools[i]
-		d.scope = want.scope
+		d.scopes, d.verbs, d.hint, d.added = want.scopes, want.verbs, want.hint, want.added
 		var flat bytes.Buffer
 		if err := json.Compact(&flat, d.InputSchema); err != nil {
 			return nil, fmt.Errorf("tools/%s.json: %s: %w", lang, d.Name, err)
@@ -119,10 +136,15 @@ func dotless(name string) string { return strings.ReplaceAll(name, ".", "_") }
 // underscored is a tool's name for clients that take letters, digits and underscores only.
 func underscored(name string) string { return strings.ReplaceAll(dotless(name), "-", "_") }
 
-// open says whether who may use d. Listing and calling both ask it, so they cannot disagree (N4).
-func (d *definition) open(who *policy.Principal) bool {
+// open says whether a caller may use d. Listing and calling both ask it, so they cannot disagree (N4).
+func (d *definition) open(c caller) bool {
+	return c.who != nil && d.scoped(c.who) && (d.verbs == 0 || d.verbs&c.verbs != 0)
+}
+
+// scoped says whether who has a scope that d asks for. Without any a principal may read.
+func (d *definition) scoped(who *policy.Principal) bool {
 	if len(who.Scopes) == 0 {
-		return d.scope == "read"
+		return slices.Contains(d.scopes, "read")
 	}
-	return slices.Contains(who.Scopes, d.scope)
+	return slices.ContainsFunc(d.scopes, func(s string) bool { return slices.Contains(who.Scopes, s) })
 }

@@ -4,8 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"sync"
-
-	"resq/engine/policy"
 )
 
 // A view is the tools as one profile shows them.
@@ -79,6 +77,9 @@ func (b *toolbox) view(p Profile) (*view, error) {
 		return nil, err
 	}
 	for _, d := range b.Tools {
+		if d.added && p.contract == "seed" {
+			continue
+		}
 		if text := b.Seed[d.Name]; p.contract == "seed" && text != "" {
 			d.Description = text
 		}
@@ -123,11 +124,11 @@ func (b *toolbox) distinct(p Profile) error {
 	return nil
 }
 
-// open gives the tools of the view that a principal may use.
-func (v *view) open(who *policy.Principal) []*definition {
+// open gives the tools of the caller's view that it may use.
+func (c caller) open() []*definition {
 	var list []*definition
-	for i := range v.tools {
-		if d := &v.tools[i]; who != nil && d.open(who) {
+	for i := range c.view.tools {
+		if d := &c.view.tools[i]; d.open(c) {
 			list = append(list, d)
 		}
 	}

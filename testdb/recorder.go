@@ -17,6 +17,9 @@ type Statement struct {
 // A Recorder keeps every statement that passes through the connectors it wraps. Its zero value is ready, and
 // it may be used by several connections at once.
 type Recorder struct {
+	// Commit, when it is set, is called in the place of a transaction's commit.
+	Commit func(tx driver.Tx) error
+
 	mu         sync.Mutex
 	statements []Statement
 }
@@ -177,6 +180,9 @@ type tx struct {
 
 func (t *tx) Commit() error {
 	t.r.add("commit", "", nil)
+	if t.r.Commit != nil {
+		return t.r.Commit(t.Tx)
+	}
 	return t.Tx.Commit()
 }
 

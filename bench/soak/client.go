@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -18,7 +19,7 @@ import (
 
 // A tally counts what clients met.
 type tally struct {
-	answered, hungUp, broken, sessions, wrong, failed atomic.Int64
+	answered, hungUp, broken, sessions, news, wrong, failed atomic.Int64
 
 	mu      sync.Mutex
 	refused map[string]int64 // by code
@@ -89,7 +90,23 @@ func (c *client) post(ctx context.Context, body string) (*http.Response, []byte,
 	}
 	defer resp.Body.Close()
 	b, err := io.ReadAll(resp.Body)
+	if strings.HasPrefix(resp.Header.Get("Content-Type"), "text/event-stream") {
+		b = c.last(b)
+	}
 	return resp, b, err
+}
+
+// last gives the last message of a stream, which is the answer, and counts the news before it.
+func (c *client) last(stream []byte) (message []byte) {
+	for line := range bytes.Lines(stream) {
+		if data, ok := bytes.CutPrefix(line, []byte("data: ")); ok {
+			message = data
+			if bytes.Contains(data, []byte(`"notifications/tools/list_changed"`)) {
+				c.tally.news.Add(1)
+			}
+		}
+	}
+	return message
 }
 
 // begin ends the session that there is and begins another.

@@ -34,7 +34,7 @@ func (r *result) tell(w io.Writer, o options, t *tally, s *serverProcess) error 
 		return err
 	}
 	fmt.Fprintf(w, "\nanswers %d (%.0f/s), wrong %d, errors %d, refused %v\n", t.answered.Load(), float64(t.answered.Load())/(warmUp+o.time).Seconds(), t.wrong.Load(), t.failed.Load(), t.refused)
-	fmt.Fprintf(w, "hung up in the middle %d, broken off before it was sent %d, sessions %d\n", t.hungUp.Load(), t.broken.Load(), t.sessions.Load())
+	fmt.Fprintf(w, "hung up in the middle %d, broken off before it was sent %d, sessions %d, told of a change %d\n", t.hungUp.Load(), t.broken.Load(), t.sessions.Load(), t.news.Load())
 	fmt.Fprintf(w, "saves %d, reloads %d; bad saves %d, told %d; errors in the log %d\n", r.saves, s.reloads.Load(), r.rubbish, s.bad.Load(), s.errors.Load())
 	return r.judge(t, s)
 }
@@ -50,6 +50,7 @@ func (r *result) judge(t *tally, s *serverProcess) error {
 	start, end := typical(loaded[:len(loaded)/3]), typical(loaded[len(loaded)*2/3:])
 	tell(t.answered.Load() == 0, "nothing was answered")
 	tell(t.wrong.Load() > 0 || t.failed.Load() > 0, "the first wrong answer or error: %s", t.first)
+	tell(t.news.Load() == 0, "no session was told that the catalog changed")
 	tell(len(t.refused) > 0, "calls were refused: %v, the first: %s", t.refused, t.refusal)
 	tell(s.errors.Load() > 0, "an error in the log: %s", deref(s.firstErr.Load()))
 	tell(s.reloads.Load() < int64(r.saves)*8/10, "only %d of %d saves were loaded", s.reloads.Load(), r.saves)

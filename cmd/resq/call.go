@@ -48,7 +48,7 @@ func call(cmd *cobra.Command, from *source, args []string, explain bool) error {
 	if err != nil {
 		return err
 	}
-	defer o.engine.Close()
+	defer o.close()
 	if o.local == nil {
 		return errNoLocal
 	}
@@ -61,7 +61,7 @@ func call(cmd *cobra.Command, from *source, args []string, explain bool) error {
 	}
 	reply, ok := s.Call(cmd.Context(), o.local, args[0], raw)
 	if !ok {
-		return fmt.Errorf("no tool %s; the tools are res-schema and res-query", problem.Quote(args[0]))
+		return fmt.Errorf("no tool %s; %s", problem.Quote(args[0]), problem.OneOf(args[0], server.Tools()))
 	}
 	w := cmd.OutOrStdout()
 	if reply.Failed {

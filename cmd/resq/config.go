@@ -16,6 +16,7 @@ import (
 	"go.yaml.in/yaml/v4"
 
 	"resq/access"
+	"resq/engine"
 	"resq/engine/policy"
 	"resq/schema/problem"
 	"resq/schema/query"
@@ -37,7 +38,9 @@ type config struct {
 	MaxBytes   int
 	Timeout    time.Duration
 	State      string
-	Secret     string // seals cursors and session ids; replicas share it
+	Secret     string   // seals cursors, session ids, confirm tokens and before-images; replicas share it
+	Previous   [][]byte // earlier secrets
+	Writes     engine.WriteLimits
 	Lang       string
 }
 
@@ -115,8 +118,14 @@ func (r *configReader) file(n *yaml.Node, c *config) {
 				r.tell(n, "such as: openssl rand -hex 32", "the secret is shorter than %d characters", secretLength)
 			}
 		},
-		"state": func(n *yaml.Node) { c.State = r.beside(r.text(n)) },
-		"lang":  func(n *yaml.Node) { c.Lang = r.oneOf(n, server.Languages()) },
+		"previousSecrets": func(n *yaml.Node) {
+			for _, item := range r.items(n) {
+				c.Previous = append(c.Previous, []byte(r.text(item)))
+			}
+		},
+		"writes": func(n *yaml.Node) { r.writes(n, &c.Writes) },
+		"state":  func(n *yaml.Node) { c.State = r.beside(r.text(n)) },
+		"lang":   func(n *yaml.Node) { c.Lang = r.oneOf(n, server.Languages()) },
 	})
 }
 
@@ -175,7 +184,7 @@ func (r *configReader) principals(n *yaml.Node, c *config) {
 			"roles":      func(n *yaml.Node) { p.Roles = r.texts(n) },
 			"scopes": func(n *yaml.Node) {
 				for _, item := range r.items(n) {
-					p.Scopes = append(p.Scopes, r.oneOf(item, []string{"read", "write", "delete"}))
+					p.Scopes = append(p.Scopes, r.oneOf(item, []string{"read", "write", "delete", "admin"}))
 				}
 			},
 			"keys": func(n *yaml.Node) { keyNodes = r.items(n) },
@@ -320,6 +329,18 @@ func (r *configReader) duration(n *yaml.Node) time.Duration {
 		r.tell(n, "write it like 5s or 500ms", "%s is not a duration above zero", problem.Quote(s))
 	}
 	return d
+}
+
+// writes reads the bounds of writes.
+func (r *configReader) writes(n *yaml.Node, into *engine.WriteLimits) {
+	r.mapping(n, keys{
+		"timeout":           func(n *yaml.Node) { into.Timeout = r.duration(n) },
+		"expiry":            func(n *yaml.Node) { into.Expiry = r.duration(n) },
+		"undo":              func(n *yaml.Node) { into.Undo = r.duration(n) },
+		"livePreviews":      func(n *yaml.Node) { into.LivePreviews = int(r.count(n)) },
+		"previewsPerMinute": func(n *yaml.Node) { into.PreviewsPerMinute = int(r.count(n)) },
+		"rowsPerHour":       func(n *yaml.Node) { into.RowsPerHour = int(r.count(n)) },
+	})
 }
 
 // limits reads the members of query.Limits under their names with a small first letter.

@@ -52,7 +52,7 @@ func TestRequestsDocs(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer o.engine.Close()
+	defer o.close()
 	s, err := server.New(o.engine, server.Options{Version: version, Lang: o.lang, Local: o.local, Log: log})
 	if err != nil {
 		t.Fatal(err)

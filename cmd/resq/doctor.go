@@ -96,11 +96,16 @@ func doctor(cmd *cobra.Command, from *source, addr, format string) error {
 	if err != nil {
 		return err
 	}
-	defer o.engine.Close()
+	defer o.close()
 	var r report
 	cat := o.engine.Catalog()
+	ready := o.engine.Ready(cmd.Context())
 	for _, c := range cat.Connections {
 		r.connection(cmd.Context(), cat, c)
+		takes := slices.ContainsFunc(cat.Resources, func(x *schema.Resource) bool { return x.Connection == c && len(x.Writes) > 0 })
+		if err, writes := ready[c.Name]; writes && takes {
+			r.operations(c, err)
+		}
 	}
 	r.machine(from.config, o.config, addr)
 	if err := r.print(cmd.OutOrStdout(), format); err != nil {
@@ -159,6 +164,19 @@ func (r *report) connection(ctx context.Context, cat *schema.Catalog, c *schema.
 		r.tell(levelWarn, "privileges", c.Name, "the privileges of the role cannot be read: "+oneLine(err), "")
 	}
 	r.drift(ctx, cat, c, db)
+}
+
+// operations says whether a connection that writes has what writing needs.
+func (r *report) operations(c *schema.Connection, err error) {
+	const check = "operations"
+	switch {
+	case c.Control:
+		r.tell(levelWarn, check, c.Name, "operations are kept apart from the data, so a write whose process dies may have to be looked up", "where a table may be made: resq migrate, and operations: database")
+	case err != nil:
+		r.tell(levelFail, check, c.Name, "nothing can be written: "+problem.From(err)[0].Message, "resq migrate makes the table of operations; the role needs SELECT, INSERT, UPDATE and DELETE on it")
+	default:
+		r.tell(levelOK, check, c.Name, "operations of writes are kept beside the data", "")
+	}
 }
 
 // versions ask a database what it is.

@@ -50,13 +50,15 @@ func readme(t *testing.T) []block {
 var (
 	command  = regexp.MustCompile(`^\$ bin/resq (.*)\n`)
 	word     = regexp.MustCompile(`'[^']*'|\S+`)
-	volatile = regexp.MustCompile(`"(cursor|request_id)":"[^"]*"`)
+	volatile = regexp.MustCompile(`"(cursor|request_id|token|op_id|short_code|expires_at|until)":"[^"]*"`)
+	handles  = regexp.MustCompile(`"(token|op_id)":"([^"]*)"`)
 )
 
 // The answers that the README shows are those that the program gives.
 func TestReadmeCalls(t *testing.T) {
 	demo(t)
 	n := 0
+	given := map[string]string{} // what an answer gave for the next commands
 	for _, b := range readme(t) {
 		m := command.FindStringSubmatch(b.body)
 		if m == nil {
@@ -65,13 +67,16 @@ func TestReadmeCalls(t *testing.T) {
 		n++
 		var args []string
 		for _, w := range word.FindAllString(m[1], -1) {
-			args = append(args, strings.Trim(w, "'"))
+			args = append(args, strings.NewReplacer("$TOKEN", given["token"], "$OPERATION", given["op_id"]).Replace(strings.Trim(w, "'")))
 		}
 		_, out, errOut := resq(t, "", append(args, "--state", state)...)
+		for _, m := range handles.FindAllStringSubmatch(out, -1) {
+			given[m[1]] = m[2]
+		}
 		got := strings.TrimSpace(volatile.ReplaceAllString(out+errOut, `"$1":"…"`))
 		want := strings.TrimSpace(strings.TrimPrefix(b.body, m[0]))
 		if got != want && *update {
-			rewrite(t, want, got)
+			rewrite(t, m[0]+want, m[0]+got+"\n")
 		} else if got != want {
 			t.Errorf("README.md:%d shows\n%s\nand the program says\n%s", b.line, want, got)
 		}

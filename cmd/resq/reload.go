@@ -23,6 +23,8 @@ import (
 )
 
 const (
+	// forgetTime is how often operations are looked through for what is too old to be used.
+	forgetTime = time.Hour
 	// quietTime is how long files must be left alone before they are read: editors and copies write in pieces,
 	// and the first half of a YAML file is often a YAML file.
 	quietTime = 300 * time.Millisecond
@@ -71,10 +73,16 @@ func (r *reloader) run(ctx context.Context) {
 	}
 	quiet := time.NewTimer(time.Hour)
 	quiet.Stop()
+	old := time.NewTicker(forgetTime)
+	defer old.Stop()
 	for {
 		select {
 		case <-ctx.Done():
 			return
+		case <-old.C:
+			if err := r.opened.engine.Forget(ctx); err != nil {
+				r.log.Warn("what is too old to be undone is still kept", "error", err)
+			}
 		case s := <-r.signals:
 			if s != syscall.SIGHUP {
 				r.status()

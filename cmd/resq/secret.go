@@ -20,11 +20,10 @@ func (c *config) secret() ([]byte, error) {
 	if c.Secret != "" {
 		return []byte(c.Secret), nil
 	}
-	dir := stateDir(c.State)
-	if err := os.MkdirAll(dir, 0o700); err != nil {
+	path := c.secretFile()
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return nil, err
 	}
-	path := filepath.Join(dir, "secret")
 	raw := make([]byte, 32)
 	if _, err := rand.Read(raw); err != nil {
 		return nil, err
@@ -38,6 +37,17 @@ func (c *config) secret() ([]byte, error) {
 	if err := os.Link(aside, path); err != nil && !errors.Is(err, fs.ErrExist) {
 		return nil, err
 	}
+	return c.knownSecret()
+}
+
+func (c *config) secretFile() string { return filepath.Join(stateDir(c.State), "secret") }
+
+// knownSecret is the secret where there is one; none is made.
+func (c *config) knownSecret() ([]byte, error) {
+	if c.Secret != "" {
+		return []byte(c.Secret), nil
+	}
+	path := c.secretFile()
 	kept, err := os.ReadFile(path)
 	if err != nil {
 		return nil, err

@@ -72,7 +72,10 @@ func serve(cmd *cobra.Command, from *source, how serving) error {
 	if err != nil {
 		return err
 	}
-	defer func() { _ = o.engine.Close() }() // the one of that moment
+	defer func() { _ = o.close() }() // the engine of that moment
+	if err := o.audited(ctx); err != nil {
+		return err
+	}
 	if addr == "" && !stdio {
 		if addr = o.config.Listen; addr == "" {
 			addr = defaultAddress

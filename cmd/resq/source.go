@@ -88,6 +88,12 @@ type opened struct {
 	demo   bool     // nobody named a catalog, so it is the demonstration's
 	lang   string
 	secret []byte
+	audit  *audit // of writes
+}
+
+// close ends what open began.
+func (o *opened) close() error {
+	return errors.Join(o.engine.Close(), o.audit.close())
 }
 
 // open loads the catalog, makes the databases of built-in packs, and starts an engine.
@@ -110,10 +116,36 @@ func (s *source) open(ctx context.Context, log *slog.Logger, progress io.Writer)
 	if o.secret, err = o.config.secret(); err != nil {
 		log.Warn("no secret is kept, so cursors and sessions end with this process", "error", err)
 	}
-	o.engine, err = engine.New(cat, engine.Options{
-		Secret: o.secret, Drivers: drivers(), Limits: o.config.Limits, MaxBytes: o.config.MaxBytes, Timeout: o.config.Timeout, Log: log,
-	})
-	return o, err
+	opts := engine.Options{
+		Secret: o.secret, Previous: o.config.Previous, Drivers: drivers(), Limits: o.config.Limits, MaxBytes: o.config.MaxBytes, Timeout: o.config.Timeout,
+		Writes: o.config.Writes, Log: log, Control: "sqlite:" + filepath.Join(stateDir(o.config.State), "control.sqlite"),
+	}
+	o.audit = &audit{dir: filepath.Join(stateDir(o.config.State), auditDir), secret: o.secret, log: log}
+	opts.Audit = o.audit
+	if slices.ContainsFunc(cat.Connections, func(c *schema.Connection) bool { return c.Control }) {
+		if err := os.MkdirAll(stateDir(o.config.State), 0o700); err != nil {
+			return nil, failure{err}
+		}
+	}
+	if o.engine, err = engine.New(cat, opts); err != nil {
+		return nil, err
+	}
+	if err := o.prepare(ctx); err != nil {
+		return nil, errors.Join(err, o.close())
+	}
+	return o, nil
+}
+
+// prepare makes the table of operations in the databases of packs, which are this program's own.
+func (o *opened) prepare(ctx context.Context) error {
+	for _, name := range o.packs {
+		if pack, ok := resources.Find(name); ok && pack.Fill != nil {
+			if err := o.engine.Migrate(ctx, pack.Connection); err != nil {
+				return failure{err}
+			}
+		}
+	}
+	return nil
 }
 
 // choosePacks says which built-in catalogs are served: those that were asked for, and without any catalog at all
@@ -197,7 +229,7 @@ func (c *config) localPrincipal() (*policy.Principal, error) {
 		}
 		return who, nil
 	case len(c.Principals) == 0:
-		return &policy.Principal{Name: "local"}, nil
+		return &policy.Principal{Name: "local", Scopes: []string{"read", "write", "delete"}}, nil
 	}
 	return nil, nil
 }

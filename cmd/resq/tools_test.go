@@ -20,7 +20,7 @@ func TestTools(t *testing.T) {
 	var list struct {
 		Tools []struct{ Name, Description string }
 	}
-	if err := json.Unmarshal([]byte(out), &list); code != exitOK || err != nil || len(list.Tools) != 2 || list.Tools[1].Name != "res_query" || !strings.Contains(list.Tools[1].Description, "读取") {
+	if err := json.Unmarshal([]byte(out), &list); code != exitOK || err != nil || len(list.Tools) != 7 || list.Tools[1].Name != "res_query" || !strings.Contains(list.Tools[1].Description, "读取") {
 		t.Errorf("%d %v %s", code, err, out)
 	}
 	code, out, _ = ask("--tokens", "--profile", "schema=flat&depth=1")

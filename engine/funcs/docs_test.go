@@ -103,7 +103,7 @@ func line(b *strings.Builder, names, args, result string, leaf bool, doc string)
 var results = map[funcs.Result]string{funcs.Integer: "integer", funcs.Number: "number", funcs.String: "text", funcs.Date: "date", funcs.DateTime: "datetime",
 	funcs.Time: "time", funcs.Boolean: "boolean", funcs.Same: "as x", funcs.Shared: "shared", funcs.SumOf: "as x", funcs.RoundOf: "as x"}
 
-var kinds = map[funcs.Kind]string{funcs.Any: "value", funcs.Text: "text", funcs.Num: "number", funcs.Moment: "moment", funcs.Day: "moment", funcs.SameType: "value"}
+var kinds = map[funcs.Kind]string{funcs.Any: "value", funcs.Text: "text", funcs.Num: "number", funcs.Moment: "moment", funcs.Day: "moment", funcs.Clock: "moment or time", funcs.SameType: "value"}
 
 func arguments(f *funcs.Func) string {
 	var out []string
@@ -114,6 +114,9 @@ func arguments(f *funcs.Func) string {
 			s = fmt.Sprintf("**n** (%d to %d)", a.Min, a.Max)
 		case funcs.LitText:
 			s = fmt.Sprintf("**'t'** (up to %d characters)", a.Max)
+			if a.Min > 0 {
+				s = fmt.Sprintf("**'t'** (%d to %d characters)", a.Min, a.Max)
+			}
 		}
 		if f.Variadic && i == len(f.Args)-1 {
 			s += ", …"

@@ -27,8 +27,9 @@ const (
 	Num           // made a number
 	Moment        // made a datetime
 	Day           // a date or datetime, as it is
+	Clock         // a time of day, as it is, or what can be made a datetime
 	LitInt        // a literal whole number within Min and Max
-	LitText       // a literal string of at most Max characters
+	LitText       // a literal string of Min to Max characters
 	Doc           // a JSON document
 	SameType      // made the type that all arguments of this kind share
 )

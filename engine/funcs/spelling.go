@@ -39,6 +39,7 @@ var Spellings = []Spelling{
 	{"JSON_VALUE", "doc, '$.path'", "text", "What stands there, a text without its quotes; JSON null and what is not there are NULL; objects and arrays as the database writes them", true},
 	{"JSON_EXTRACT", "doc, '$.path'", "text", "The same as JSON_VALUE", true},
 	{"JSON_LENGTH", "doc, ['$.path']", "integer", "Length of the array that stands there; 0 of anything else", true},
+	{"JSON_TYPE", "doc, ['$.path']", "text", "What stands there: object, array, string, number, boolean or null; NULL where there is nothing", true},
 	{"JSON_ARRAY_LENGTH", "doc, ['$.path']", "integer", "The same as JSON_LENGTH", true},
 }
 

@@ -2,6 +2,12 @@ package funcs
 
 const big = 10_000
 
+// occurrences is how often {1} is in {0}, to MySQL.
+const occurrences = "(CHAR_LENGTH({0}) - CHAR_LENGTH(REPLACE({0}, {1}, ''))) DIV CHAR_LENGTH({1})"
+
+// long is the most characters or times that a function makes of one.
+const long = 1000
+
 var textFuncs = []Func{
 	// SQLite's own know the letters of ASCII only.
 	{Name: "UPPER", Doc: "In capital letters", Aliases: "UCASE", Args: []Arg{{Kind: Text}}, Result: String, Leaf: true,
@@ -29,6 +35,26 @@ var textFuncs = []Func{
 		MySQL: "REVERSE({0})", Postgres: "REVERSE({0})", SQLite: "resq_reverse({0})"},
 	{Name: "CONCAT", Doc: "All arguments as one text; NULL counts as the empty text (`||` gives NULL instead)", Args: []Arg{{Kind: Text}}, Variadic: true, Result: String,
 		MySQL: "CONCAT({*|COALESCE(|, '')|, })", Postgres: "CONCAT({*|||, })", SQLite: "({*|COALESCE(|, '')| || })"},
+	// Beside a pad that is longer than the rest all three cut it, and a text that is too long at its end.
+	{Name: "LPAD", Doc: "n characters long: filled in front with the second text, or cut at the end", Args: []Arg{{Kind: Text}, {Kind: LitInt, Min: 0, Max: long}, {Kind: LitText, Min: 1, Max: 100}}, Result: String,
+		MySQL: "LPAD({0}, {1}, {2})", Postgres: "LPAD({0}, {1}, {2})", SQLite: "resq_pad({0}, {1}, {2}, 0)"},
+	{Name: "RPAD", Doc: "n characters long: filled behind with the second text, or cut at the end", Args: []Arg{{Kind: Text}, {Kind: LitInt, Min: 0, Max: long}, {Kind: LitText, Min: 1, Max: 100}}, Result: String,
+		MySQL: "RPAD({0}, {1}, {2})", Postgres: "RPAD({0}, {1}, {2})", SQLite: "resq_pad({0}, {1}, {2}, 1)"},
+	{Name: "REPEAT", Doc: "The text n times", Args: []Arg{{Kind: Text}, {Kind: LitInt, Min: 0, Max: long}}, Result: String,
+		MySQL: "REPEAT({0}, {1})", Postgres: "REPEAT({0}, {1})", SQLite: "resq_repeat({0}, {1})"},
+	// What is between two separators is found by what is in front of it: MySQL has no function for it. Where n is
+	// negative, MySQL's SUBSTRING_INDEX looks for separators from the left or from the right by the character set.
+	{Name: "SPLIT_PART", Doc: "Part n, from 1, of the text split at the second one; the empty text if there are fewer; case matters", Args: []Arg{{Kind: Text}, {Kind: LitText, Min: 1, Max: 100}, {Kind: LitInt, Min: 1, Max: big}}, Result: String, Leaf: true,
+		MySQL: "SUBSTRING(SUBSTRING_INDEX({0}, {1}, {2}), " +
+			"CHAR_LENGTH(SUBSTRING_INDEX({0}, {1}, {2} - 1)) + CASE WHEN {2} > 1 THEN CHAR_LENGTH({1}) ELSE 0 END + 1)",
+		Postgres: "SPLIT_PART({0}, {1}, {2})", SQLite: "resq_parts({0}, {1}, {2}, {2})"},
+	{Name: "SUBSTRING_INDEX", Doc: "The text up to occurrence n of the second one, or all; with a negative n what is behind occurrence n from the end; case matters", Args: []Arg{{Kind: Text}, {Kind: LitText, Min: 1, Max: 100}, {Kind: LitInt, Min: -big, Max: big}}, Result: String, Leaf: true,
+		MySQL:    "SUBSTRING_INDEX({0}, {1}, {2})",
+		Postgres: "ARRAY_TO_STRING((STRING_TO_ARRAY({0}, {1}))[1:{2}], {1})", SQLite: "resq_parts({0}, {1}, 1, {2})"},
+	{Name: "#SUBSTRING_INDEX_END", Args: []Arg{{Kind: Text}, {Kind: LitText, Max: 100}, {Kind: LitInt, Min: 1, Max: big}}, Result: String,
+		MySQL:    "(CASE WHEN " + occurrences + " >= {2} THEN SUBSTRING({0}, CHAR_LENGTH(SUBSTRING_INDEX({0}, {1}, " + occurrences + " + 1 - {2})) + CHAR_LENGTH({1}) + 1) ELSE {0} END)",
+		Postgres: "ARRAY_TO_STRING((STRING_TO_ARRAY({0}, {1}))[GREATEST(1, CARDINALITY(STRING_TO_ARRAY({0}, {1})) - {2} + 1):], {1})",
+		SQLite:   "resq_parts({0}, {1}, -{2}, -1)"},
 	// Joins what is not NULL.
 	Func{Name: "CONCAT_WS", Doc: "The arguments that are not NULL, with the first between them", Args: []Arg{{Kind: LitText, Max: 100}, {Kind: Text}}, Variadic: true, Result: String}.all("CONCAT_WS({*|||, })"),
 	// POSITION(needle IN haystack), 1 for the first character, 0 for none. MySQL's follows the collation, which
@@ -50,14 +76,16 @@ var numberFuncs = []Func{
 	{Name: "SIGN", Doc: "-1, 0 or 1", Args: []Arg{{Kind: Num}}, Result: Integer, Leaf: true,
 		MySQL: "SIGN({0})", Postgres: "CAST(SIGN({0}) AS bigint)", SQLite: "SIGN({0})"},
 	// A double is rounded by the digits that it shows: 1.005 to 1.01. From 10^15 on it has no fraction.
-	{Name: "ROUND", Doc: "Rounded to n digits (0), half away from zero", Args: []Arg{{Kind: Num}, {Kind: LitInt, Min: 0, Max: 10}}, Optional: 1, Result: RoundOf, Leaf: true,
+	{Name: "ROUND", Doc: "Rounded to n digits (0), half away from zero; a negative n rounds in front of the point", Args: []Arg{{Kind: Num}, {Kind: LitInt, Min: -10, Max: 10}}, Optional: 1, Result: RoundOf, Leaf: true,
 		MySQL:    "(CASE WHEN ABS({0}) < 1e15 THEN ROUND(CAST({0} AS DECIMAL(65, 20)), {1}) ELSE {0} END)",
 		Postgres: "(CASE WHEN ABS({0}) < 1e15 THEN ROUND(CAST(CAST({0} AS text) AS numeric), {1}) ELSE {0} END)", SQLite: "resq_round({0}, {1})",
-		Exact: &Func{MySQL: "ROUND({0}, {1})", Postgres: "ROUND({0}, {1})", SQLite: "resq_round({0}, {1})"}},
-	{Name: "TRUNCATE", Doc: "Cut to n digits (0), towards zero", Aliases: "TRUNC", Args: []Arg{{Kind: Num}, {Kind: LitInt, Min: 0, Max: 10}}, Optional: 1, Result: RoundOf, Leaf: true,
+		Exact: &Func{MySQL: "ROUND({0}, {1})", Postgres: "ROUND({0}, {1})", SQLite: "resq_round({0}, {1})"},
+		Whole: &Func{MySQL: "ROUND(CAST({0} AS DECIMAL(38, 0)), {1})", Postgres: "ROUND(CAST({0} AS numeric), {1})", SQLite: "resq_round({0}, {1})"}},
+	{Name: "TRUNCATE", Doc: "Cut to n digits (0), towards zero; a negative n cuts in front of the point", Aliases: "TRUNC", Args: []Arg{{Kind: Num}, {Kind: LitInt, Min: -10, Max: 10}}, Optional: 1, Result: RoundOf, Leaf: true,
 		MySQL:    "(CASE WHEN ABS({0}) < 1e15 THEN TRUNCATE(CAST({0} AS DECIMAL(65, 20)), {1}) ELSE {0} END)",
 		Postgres: "(CASE WHEN ABS({0}) < 1e15 THEN TRUNC(CAST(CAST({0} AS text) AS numeric), {1}) ELSE {0} END)", SQLite: "resq_trunc({0}, {1})",
-		Exact: &Func{MySQL: "TRUNCATE({0}, {1})", Postgres: "TRUNC({0}, {1})", SQLite: "resq_trunc({0}, {1})"}},
+		Exact: &Func{MySQL: "TRUNCATE({0}, {1})", Postgres: "TRUNC({0}, {1})", SQLite: "resq_trunc({0}, {1})"},
+		Whole: &Func{MySQL: "TRUNCATE(CAST({0} AS DECIMAL(38, 0)), {1})", Postgres: "TRUNC(CAST({0} AS numeric), {1})", SQLite: "resq_trunc({0}, {1})"}},
 	// Grouped by, MariaDB would cut these of a double to 17 digits.
 	{Name: "CEIL", Doc: "The next whole number above or equal", Aliases: "CEILING", Args: []Arg{{Kind: Num}}, Result: RoundOf, Leaf: true,
 		MySQL: "(CEILING({0}) + 0e0)", Postgres: "CEIL({0})", SQLite: "CEIL({0})",
@@ -78,6 +106,13 @@ var numberFuncs = []Func{
 		MySQL: "LOG10({0})", Postgres: "LOG(CAST(CASE WHEN {0} > 0 THEN {0} END AS double precision))", SQLite: "LOG10(CASE WHEN {0} > 0 THEN {0} END)"},
 	{Name: "LOG2", Doc: "Logarithm to the base of two; NULL of zero and below", Args: []Arg{{Kind: Num}}, Result: Number, Leaf: true,
 		MySQL: "LOG2({0})", Postgres: "(LN(CAST(CASE WHEN {0} > 0 THEN {0} END AS double precision)) / LN(CAST(2 AS double precision)))", SQLite: "LOG2(CASE WHEN {0} > 0 THEN {0} END)"},
+	// LOG of one number is the natural one to MySQL and that of ten to the others, so it is no function here.
+	{Name: "LOG", Doc: "Logarithm of the second to the base of the first; NULL where there is none", Args: []Arg{{Kind: Num}, {Kind: Num}}, Result: Number,
+		MySQL:    "(CASE WHEN {0} > 0 AND {0} <> 1 AND {1} > 0 THEN LN({1}) / LN({0}) END)",
+		Postgres: "(CASE WHEN {0} > 0 AND {0} <> 1 AND {1} > 0 THEN LN(CAST({1} AS double precision)) / LN(CAST({0} AS double precision)) END)",
+		SQLite:   "(CASE WHEN {0} > 0 AND {0} <> 1 AND {1} > 0 THEN LN({1}) / LN({0}) END)"},
+	{Name: "PI", Doc: "The ratio of a circle's circumference to its diameter", Result: Number,
+		MySQL: "3.141592653589793e0", Postgres: "CAST(3.141592653589793 AS double precision)", SQLite: "3.141592653589793"},
 	Func{Name: "POWER", Doc: "The first to the power of the second; NULL where there is none or a double has no room", Aliases: "POW", Args: []Arg{{Kind: Num}, {Kind: Num}}, Result: Number, Leaf: true,
 		Postgres: "(CASE WHEN {0} = 0 AND {1} >= 0 THEN CASE WHEN {1} = 0 THEN 1 ELSE 0 END" +
 			" WHEN {0} <> 0 AND ({0} > 0 OR {1} = FLOOR({1})) THEN" +
@@ -116,13 +151,12 @@ var windowFuncs = []Func{
 	Func{Name: "PERCENT_RANK", Doc: "(rank − 1) / (rows − 1), with ten digits behind the point", Class: Window, Result: Number}.all("PERCENT_RANK()"),
 	Func{Name: "CUME_DIST", Doc: "Share of the rows up to this one and its ties, with ten digits behind the point", Class: Window, Result: Number}.all("CUME_DIST()"),
 	Func{Name: "NTILE", Doc: "Number of the bucket, of n that are as even as can be", Class: Window, Args: []Arg{{Kind: LitInt, Min: 1, Max: big}}, Result: Integer}.all("NTILE({0})"),
-	// MariaDB's LAG and LEAD take no default, so there is none.
-	{Name: "LAG", Doc: "The value n rows (1) before, or NULL", Class: Window, Args: []Arg{{Kind: Any}, {Kind: LitInt, Min: 0, Max: big}}, Optional: 1, Result: Same,
-		MySQL: "LAG({0}, {1})", Postgres: "LAG({0}, {1})", SQLite: "LAG({0}, {1})",
+	{Name: "LAG", Doc: "The value n rows (1) before, or where there is no such row the third (NULL)", Class: Window, Args: []Arg{{Kind: Any}, {Kind: LitInt, Min: 0, Max: big}, {Kind: Any}}, Optional: 2, Result: Same,
 		Short: &Func{MySQL: "LAG({0})", Postgres: "LAG({0})", SQLite: "LAG({0})"}},
-	{Name: "LEAD", Doc: "The value n rows (1) behind, or NULL", Class: Window, Args: []Arg{{Kind: Any}, {Kind: LitInt, Min: 0, Max: big}}, Optional: 1, Result: Same,
-		MySQL: "LEAD({0}, {1})", Postgres: "LEAD({0}, {1})", SQLite: "LEAD({0}, {1})",
+	{Name: "LEAD", Doc: "The value n rows (1) behind, or where there is no such row the third (NULL)", Class: Window, Args: []Arg{{Kind: Any}, {Kind: LitInt, Min: 0, Max: big}, {Kind: Any}}, Optional: 2, Result: Same,
 		Short: &Func{MySQL: "LEAD({0})", Postgres: "LEAD({0})", SQLite: "LEAD({0})"}},
+	Func{Name: "#LAG", Class: Window, Args: []Arg{{Kind: Any}, {Kind: LitInt}}, Result: Same}.all("LAG({0}, {1})"),
+	Func{Name: "#LEAD", Class: Window, Args: []Arg{{Kind: Any}, {Kind: LitInt}}, Result: Same}.all("LEAD({0}, {1})"),
 	Func{Name: "FIRST_VALUE", Doc: "The value of the frame's first row", Class: Window, Args: []Arg{{Kind: Any}}, Result: Same}.all("FIRST_VALUE({0})"),
 	Func{Name: "LAST_VALUE", Doc: "The value of the frame's last row; without a frame that is the current one or its last tie", Class: Window, Args: []Arg{{Kind: Any}}, Result: Same}.all("LAST_VALUE({0})"),
 	Func{Name: "NTH_VALUE", Doc: "The value of the frame's row n, or NULL", Class: Window, Args: []Arg{{Kind: Any}, {Kind: LitInt, Min: 1, Max: big}}, Result: Same}.all("NTH_VALUE({0}, {1})"),

@@ -6,9 +6,9 @@ var timeFuncs = []Func{
 	part("YEAR", "", "Year", "YEAR({0})", "YEAR", "%Y"),
 	part("MONTH", "", "Month, 1 to 12", "MONTH({0})", "MONTH", "%m"),
 	part("DAY", "DAYOFMONTH", "Day of the month", "DAYOFMONTH({0})", "DAY", "%d"),
-	part("HOUR", "", "Hour", "HOUR({0})", "HOUR", "%H"),
-	part("MINUTE", "", "Minute", "MINUTE({0})", "MINUTE", "%M"),
-	{Name: "SECOND", Doc: "Second of the minute, without its fraction", Args: []Arg{{Kind: Moment}}, Result: Integer, Leaf: true,
+	part("HOUR", "", "Hour", "HOUR({0})", "HOUR", "%H").clock(),
+	part("MINUTE", "", "Minute", "MINUTE({0})", "MINUTE", "%M").clock(),
+	{Name: "SECOND", Doc: "Second of the minute, without its fraction", Args: []Arg{{Kind: Clock}}, Result: Integer, Leaf: true,
 		MySQL: "SECOND({0})", Postgres: "CAST(FLOOR(EXTRACT(SECOND FROM {0})) AS bigint)", SQLite: "CAST(strftime('%S', {0}) AS INTEGER)"},
 	{Name: "QUARTER", Doc: "Quarter of the year", Args: []Arg{{Kind: Moment}}, Result: Integer, Leaf: true,
 		MySQL: "QUARTER({0})", Postgres: "CAST(EXTRACT(QUARTER FROM {0}) AS bigint)", SQLite: "((CAST(strftime('%m', {0}) AS INTEGER) + 2) / 3)"},
@@ -28,7 +28,7 @@ var timeFuncs = []Func{
 	{Name: "MONTHNAME", Doc: "Name of the month, in English", Args: []Arg{{Kind: Moment}}, Result: String, Leaf: true,
 		MySQL:    "(CASE MONTH({0}) WHEN 1" + monthNames + ")",
 		Postgres: "TO_CHAR({0}, 'FMMonth')", SQLite: "(CASE CAST(strftime('%m', {0}) AS INTEGER) WHEN 1" + monthNames + ")"},
-	{Name: "EPOCH", Doc: "Seconds since 1970-01-01 00:00:00, without a fraction", Aliases: "UNIX_TIMESTAMP UNIXEPOCH", Args: []Arg{{Kind: Moment}}, Result: Integer, Leaf: true,
+	{Name: "EPOCH", Doc: "Seconds since 1970-01-01 00:00:00, without a fraction; of a field that keeps its zone in UTC, else as the clock shows", Aliases: "UNIX_TIMESTAMP UNIXEPOCH", Args: []Arg{{Kind: Moment}}, Result: Integer, Leaf: true,
 		MySQL:    "CAST(FLOOR(TIMESTAMPDIFF(MICROSECOND, '1970-01-01 00:00:00', {0}) / 1000000) AS SIGNED)",
 		Postgres: "CAST(FLOOR(EXTRACT(EPOCH FROM {0})) AS bigint)", SQLite: "resq_epoch({0})"},
 	{Name: "JULIANDAY", Doc: "Days since noon of 24 November 4714 BC, with a fraction; differences are days", Args: []Arg{{Kind: Moment}}, Result: Number, Leaf: true,
@@ -74,6 +74,12 @@ const (
 func part(name, aliases, doc string, mysql Template, pg, sqlite string) Func {
 	return Func{Name: name, Aliases: aliases, Doc: doc, Args: []Arg{{Kind: Moment}}, Result: Integer, Leaf: true, MySQL: mysql,
 		Postgres: Template("CAST(EXTRACT(" + pg + " FROM {0}) AS bigint)"), SQLite: Template("CAST(strftime('" + sqlite + "', {0}) AS INTEGER)")}
+}
+
+// clock is the same of a time of day too.
+func (f Func) clock() Func {
+	f.Args = []Arg{{Kind: Clock}}
+	return f
 }
 
 func trunc(unit string, mysql Template, pg string, sqlite Template) Func {

@@ -130,6 +130,9 @@ func (x *xbinder) arity(name string) {
 			hint += " to " + hi
 		}
 	}
+	if name == "LOG" { // of one number it is the natural one here and that of ten there
+		hint = "LOG(base, x); LN is the natural logarithm, LOG10 and LOG2 the others"
+	}
 	x.fail(problem.ExprNotAllowed, problem.Constructs, name+" with this number of arguments", hint)
 }
 
@@ -185,16 +188,36 @@ func (x *xbinder) row(f *funcs.Func, ops []operand, bad problem.Code) Expr {
 	switch {
 	case f.Name == "SUBSTRING":
 		return x.substring(c, bad)
-	case f.Result == funcs.RoundOf && c.T.Kind == schema.Integer:
+	case f.Name == "SUBSTRING_INDEX" && c.Args[2].(*Int).N < 0:
+		f = funcs.Must("#SUBSTRING_INDEX_END")
+		c.Args[2] = &Int{N: -c.Args[2].(*Int).N}
+	case f.Result == funcs.RoundOf && c.T.Kind == schema.Integer && (len(c.Args) == 1 || c.Args[1].(*Int).N >= 0):
 		return c.Args[0] // nothing to round
 	case f.Result == funcs.RoundOf && c.T.Kind == schema.Decimal && len(c.Args) == 2:
-		c.T.Scale = min(types[0].Scale, int(c.Args[1].(*Int).N))
+		c.T.Scale = max(0, min(types[0].Scale, int(c.Args[1].(*Int).N)))
+	}
+	if f.Name == "EPOCH" {
+		c.Args[0] = asInstant(c.Args[0])
 	}
 	c.Fn = f.For(types[0])
 	if f.Name == "GREATEST" || f.Name == "LEAST" {
 		return extreme(c, func(c *Call) Expr { return c })
 	}
 	return c
+}
+
+// asInstant takes a moment that keeps its zone for what it is, and anything else as it stands.
+func asInstant(e Expr) Expr {
+	c, ok := e.(*Column)
+	if !ok {
+		return e
+	}
+	if f, _ := c.Zoned(); f == nil {
+		return e
+	}
+	own := *c
+	own.Instant = true
+	return &own
 }
 
 // parameters says how many literals may follow the field.
@@ -234,6 +257,16 @@ func (x *xbinder) argument(f *funcs.Func, i int, o operand, shared schema.Type, 
 		return x.numeric(o.e)
 	case funcs.Moment:
 		return x.moment(o)
+	case funcs.Clock:
+		if o.e.Type().Kind == schema.Time {
+			return o.e
+		}
+		if a, ok := o.e.(*Arg); ok {
+			if v, ok := retype(a, schema.Type{Kind: schema.Time}); ok {
+				return v
+			}
+		}
+		return x.moment(o)
 	case funcs.Day:
 		if o.e.Type().Kind == schema.Date {
 			return o.e
@@ -248,11 +281,18 @@ func (x *xbinder) argument(f *funcs.Func, i int, o operand, shared schema.Type, 
 				return &Int{N: n}
 			}
 		}
+		if lengthens(f) {
+			bad = problem.FunctionNotAllowed // a text without bounds is none of its uses
+		}
 		x.fail(bad, problem.Constructs, f.Name+" takes a plain whole number as argument "+strconv.Itoa(i+1),
 			"from "+strconv.FormatInt(a.Min, 10)+" to "+strconv.FormatInt(a.Max, 10))
 	case funcs.LitText:
-		if o.lit == nil || o.lit.Kind == 'n' || int64(len([]rune(o.lit.Text))) > a.Max {
-			x.fail(bad, problem.Constructs, f.Name+" takes a plain 'string' as argument "+strconv.Itoa(i+1), "of at most "+strconv.FormatInt(a.Max, 10)+" characters")
+		if o.lit == nil || o.lit.Kind == 'n' || int64(len([]rune(o.lit.Text))) > a.Max || int64(len(o.lit.Text)) < a.Min {
+			hint := "of at most " + strconv.FormatInt(a.Max, 10) + " characters"
+			if a.Min > 0 {
+				hint += ", not empty"
+			}
+			x.fail(bad, problem.Constructs, f.Name+" takes a plain 'string' as argument "+strconv.Itoa(i+1), hint)
 		}
 		return &Arg{Value: o.lit.Text, T: schema.Type{Kind: schema.Text}}
 	}
@@ -289,7 +329,7 @@ func (x *xbinder) special(name string, ops []operand, castTo string, bad problem
 		}
 		l, r := x.numeric(ops[0].e), x.numeric(ops[1].e)
 		return &Arith{Op: "%", L: l, R: r, T: arithType("%", l.Type(), r.Type())}
-	case "JSON_VALUE", "JSON_EXTRACT", "JSON_LENGTH", "JSON_ARRAY_LENGTH":
+	case "JSON_VALUE", "JSON_EXTRACT", "JSON_LENGTH", "JSON_ARRAY_LENGTH", "JSON_TYPE":
 		return x.document(name, ops, bad)
 	}
 	return x.timeCall(name, ops, bad)

@@ -10,10 +10,10 @@ import (
 
 func (x *xbinder) document(name string, ops []operand, bad problem.Code) Expr {
 	length := strings.HasSuffix(name, "LENGTH")
-	if len(ops) == 0 || len(ops) > 2 || len(ops) == 1 && !length {
+	if len(ops) == 0 || len(ops) > 2 || len(ops) == 1 && !length && name != "JSON_TYPE" {
 		x.arity(name)
 	}
-	d := &Document{Doc: ops[0].e, Length: length}
+	d := &Document{Doc: ops[0].e, Length: length, Kind: name == "JSON_TYPE"}
 	if d.Doc.Type().Kind != schema.JSON {
 		x.fail(problem.InvalidArgument, problem.Semantics, name+" needs a field of type json", "")
 	}

@@ -95,9 +95,6 @@ func (x *xbinder) unknownFunction(name string) {
 }
 
 func nearFunction(name string) string {
-	if strings.EqualFold(name, "LOG") {
-		return "LN is the natural logarithm, LOG10 and LOG2 the others"
-	}
 	switch strings.ToUpper(name) {
 	case "STDDEV", "STD", "STDEV":
 		return "STDDEV_POP is that of all values, STDDEV_SAMP that of a sample"
@@ -127,6 +124,9 @@ func (x *xbinder) bind(e query.Expr) Expr {
 	case *query.Binary:
 		return x.binary(e)
 	case *query.Is:
+		if e.Word != "NULL" {
+			return x.truth(e)
+		}
 		return &Null{X: x.bind(e.X), Not: e.Not}
 	case *query.InList:
 		return x.inList(e)
@@ -140,6 +140,13 @@ func (x *xbinder) bind(e query.Expr) Expr {
 		return r
 	case *query.Match:
 		v := asText(x.bind(e.X))
+		if e.Regexp {
+			lit, ok := e.Pattern.(*query.Literal)
+			if !ok || lit.Kind != 's' {
+				x.fail(problem.ExprNotAllowed, problem.Constructs, "REGEXP takes a plain 'string'", "'^[a-z]+$'")
+			}
+			return x.need(x.regexp(v, lit.Text, x.at, e.Not))
+		}
 		return &Like{X: v, Pattern: pattern(x.bind(e.Pattern)), Not: e.Not, Case: caseSensitive(v)}
 	case *query.Case:
 		return x.caseOf(e)
@@ -276,6 +283,15 @@ func (x *xbinder) cond(e query.Expr) Expr {
 		x.fail(problem.InvalidArgument, problem.Semantics, "a text or date stands where a condition is needed", "compare it with something")
 	}
 	return v
+}
+
+// truth is IS [NOT] TRUE and FALSE, which are never NULL.
+func (x *xbinder) truth(e *query.Is) Expr {
+	c := x.cond(e.X)
+	if e.Word == "FALSE" {
+		c = &Not{X: c}
+	}
+	return &Case{Whens: []When{{c, &Bool{V: !e.Not}}}, Else: &Bool{V: e.Not}, T: boolean}
 }
 
 func (x *xbinder) numeric(v Expr) Expr {

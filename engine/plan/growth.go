@@ -3,6 +3,7 @@ package plan
 import (
 	"strconv"
 
+	"resq/engine/funcs"
 	"resq/schema/problem"
 )
 
@@ -44,6 +45,10 @@ func callGrowth(x *Call) int {
 			sum = capped(sum + growth(a))
 		}
 		return max(1, sum)
+	case "REPEAT":
+		return capped(growth(x.Args[0]) * max(1, int(x.Args[1].(*Int).N)))
+	case "LPAD", "RPAD":
+		return 1 // of a bounded length, whatever it is made of
 	case "REPLACE":
 		from, to := length(x.Args[1]), length(x.Args[2])
 		if from == 0 || to <= from {
@@ -57,6 +62,9 @@ func callGrowth(x *Call) int {
 	}
 	return most
 }
+
+// lengthens says whether a function makes a text of any length by itself.
+func lengthens(f *funcs.Func) bool { return f.Name == "LPAD" || f.Name == "RPAD" || f.Name == "REPEAT" }
 
 func length(e Expr) int {
 	if a, ok := e.(*Arg); ok {

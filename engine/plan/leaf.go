@@ -118,7 +118,7 @@ func (b *binder) left(sc *scope, l *query.Leaf, def *Source, cl clause) (Expr, s
 	return b.applyLeaf(sc, l, x, fn, cl), ""
 }
 
-var leafSpecials = map[string]bool{"CAST": true, "EXTRACT": true, "DATE_PART": true, "DATE": true, "DATETIME": true, "TIME": true,
+var leafSpecials = map[string]bool{"CAST": true, "JSON_TYPE": true, "EXTRACT": true, "DATE_PART": true, "DATE": true, "DATETIME": true, "TIME": true,
 	"DATE_FORMAT": true, "STRFTIME": true, "TO_CHAR": true, "DATE_TRUNC": true, "MOD": true, "JSON_VALUE": true, "JSON_EXTRACT": true,
 	"JSON_LENGTH": true, "JSON_ARRAY_LENGTH": true, "IFNULL": true, "COALESCE": true, "NULLIF": true, "DATE_ADD": true, "DATE_SUB": true}
 
@@ -196,7 +196,7 @@ func (b *binder) applyLeaf(sc *scope, l *query.Leaf, x Expr, fn string, cl claus
 
 func bareParam(fn string) bool {
 	switch fn {
-	case "EXTRACT", "DATE_PART", "DATE_FORMAT", "STRFTIME", "TO_CHAR", "DATE_TRUNC", "JSON_VALUE", "JSON_EXTRACT", "JSON_LENGTH", "JSON_ARRAY_LENGTH":
+	case "EXTRACT", "DATE_PART", "DATE_FORMAT", "STRFTIME", "TO_CHAR", "DATE_TRUNC", "JSON_VALUE", "JSON_EXTRACT", "JSON_LENGTH", "JSON_ARRAY_LENGTH", "JSON_TYPE":
 		return true
 	}
 	return false
@@ -357,25 +357,28 @@ func caseSensitive(x Expr) bool {
 	return ok && c.Field != nil && c.Source.Resource.CaseSensitive
 }
 
-// regexpLeaf admits the patterns that Go's RE2 reads without Perl's additions: they mean the same in every
-// database and cannot run away in ours.
 func (b *binder) regexpLeaf(l *query.Leaf, x Expr) Expr {
-	at := l.At + "/token"
-	if n := len([]rune(l.Token)); n > b.lim.Pattern {
+	return b.regexp(x, l.Token, l.At+"/token", l.Op == query.NotRegexp)
+}
+
+// regexp admits the patterns that Go's RE2 reads without Perl's additions: they mean the same in every
+// database and cannot run away in ours.
+func (b *binder) regexp(x Expr, pattern, at string, not bool) Expr {
+	if n := len([]rune(pattern)); n > b.lim.Pattern {
 		b.add(problem.LimitExceeded, problem.Limits, at, "a pattern of "+strconv.Itoa(n)+" characters", "at most "+strconv.Itoa(b.lim.Pattern))
 		return nil
 	}
-	if n := largestRepeat(l.Token); n > b.lim.Repeat {
+	if n := largestRepeat(pattern); n > b.lim.Repeat {
 		b.add(problem.LimitExceeded, problem.Limits, at, "a repetition of "+strconv.Itoa(n), "at most "+strconv.Itoa(b.lim.Repeat))
 		return nil
 	}
-	re, err := syntax.Parse(l.Token, syntax.ClassNL|syntax.OneLine)
-	if err != nil || stacked(l.Token) || foreign(l.Token, caseSensitive(x)) || strings.IndexByte(l.Token, 0) >= 0 || l.Token == "" || !portable(re) {
+	re, err := syntax.Parse(pattern, syntax.ClassNL|syntax.OneLine)
+	if err != nil || stacked(pattern) || foreign(pattern, caseSensitive(x)) || strings.IndexByte(pattern, 0) >= 0 || pattern == "" || !portable(re) {
 		b.add(problem.InvalidArgument, problem.Semantics, at, "the pattern is not one that every database reads alike",
 			"characters, . [a-z] ( | ) * + ? {n,m} ^ $; no look-around, back-references or \\p{…}")
 		return nil
 	}
-	return &Match{X: asText(x), Pattern: &Arg{Value: l.Token, T: textType}, Not: l.Op == query.NotRegexp, Case: caseSensitive(x)}
+	return &Match{X: asText(x), Pattern: &Arg{Value: pattern, T: textType}, Not: not, Case: caseSensitive(x)}
 }
 
 // portable refuses what parses here but means something else in a database.

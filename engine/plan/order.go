@@ -369,8 +369,14 @@ func kept(v any, e Expr) *Arg {
 		t := e.Type()
 		switch {
 		case t.Kind.Temporal():
-			c, ok := e.(*Column)
-			a.T, a.Bare, a.Zone = t, true, ok && c.Field != nil && c.Field.Zone
+			a.T, a.Bare = t, true
+			if c, ok := e.(*Column); ok {
+				f := c.Field
+				if f == nil {
+					f, _ = c.Zoned()
+				}
+				a.Zone = f != nil && f.Zone
+			}
 		case t.Kind.Numeric() || t.Kind == schema.Bool:
 			a.T.Kind = schema.Decimal
 		case t.Kind == schema.UUID:

@@ -212,6 +212,8 @@ type (
 		Out    int           // index of the CTE's output
 		Pseudo string        // level or path of a Walk
 		T      schema.Type
+		// Instant is a moment that keeps its zone as what it is: in UTC, and not as the local time of the connection.
+		Instant bool
 	}
 	// An Arg is a value. It always leaves the program as an argument.
 	Arg struct {
@@ -314,11 +316,13 @@ type (
 		X     Expr
 		Parts []TimePart
 	}
-	// A Document reads a JSON document at Path: its scalar as text, or its length when Length.
+	// A Document reads a JSON document at Path: its scalar as text, its length when Length, or
+	// the word for what it is when Kind.
 	Document struct {
 		Doc    Expr
 		Path   Path
 		Length bool
+		Kind   bool
 	}
 	// A Contains tests JSON arrays: whether Doc, at Path, holds one of Values.
 	Contains struct {
@@ -355,6 +359,20 @@ const (
 type TimePart struct {
 	Letter byte // Y m d H M S j w
 	Text   string
+}
+
+// Zoned gives the field of a moment that keeps its zone, also where the column is that of a named query, with the
+// connection whose zone its local time is of.
+func (x *Column) Zoned() (*schema.Field, *schema.Connection) {
+	switch {
+	case x.Field != nil && x.Field.Zone && x.Field.Type.Kind == schema.DateTime && !x.Field.Array && x.Field.Native == "":
+		return x.Field, x.Source.Resource.Connection
+	case x.Field == nil && x.Pseudo == "" && x.Source.CTE != nil && len(x.Source.CTE.Query.Sets) == 0:
+		if c, ok := x.Source.CTE.Query.Out[x.Out].Expr.(*Column); ok {
+			return c.Zoned()
+		}
+	}
+	return nil, nil
 }
 
 // A Path leads into a JSON document.

@@ -134,7 +134,7 @@ func same(a, b Expr) bool {
 	switch x := a.(type) {
 	case *Column:
 		y, ok := b.(*Column)
-		return ok && x.Source == y.Source && x.Field == y.Field && x.Out == y.Out && x.Pseudo == y.Pseudo
+		return ok && x.Source == y.Source && x.Field == y.Field && x.Out == y.Out && x.Pseudo == y.Pseudo && x.Instant == y.Instant
 	case *Arg:
 		y, ok := b.(*Arg)
 		if !ok || x.T != y.T {
@@ -208,7 +208,7 @@ func sameShape(a, b Expr) bool {
 		return ok && slices.Equal(x.Parts, y.Parts)
 	case *Document:
 		y, ok := b.(*Document)
-		return ok && x.Length == y.Length && slices.Equal(x.Path, y.Path)
+		return ok && x.Length == y.Length && x.Kind == y.Kind && slices.Equal(x.Path, y.Path)
 	}
 	return false
 }

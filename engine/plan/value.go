@@ -188,8 +188,10 @@ func like(t schema.Type, f *schema.Field) string {
 func (b *binder) token(s, at string, x Expr) Expr {
 	t := x.Type()
 	var f *schema.Field
-	if c, ok := x.(*Column); ok && c.Field != nil {
-		f = c.Field
+	if c, ok := x.(*Column); ok {
+		if f = c.Field; f == nil {
+			f, _ = c.Zoned()
+		}
 	}
 	if t.Kind == schema.Any {
 		t = guess(s)

@@ -25,8 +25,12 @@ func Wide(e Expr) bool {
 			return true
 		case "#SORT_WHOLE":
 			return false
+		case "ROUND": // in front of the point it may grow
+			if len(x.Args) == 2 {
+				return true
+			}
 		}
-		return (x.Fn.Result == funcs.Same || x.Fn.Result == funcs.Shared) && slices.ContainsFunc(x.Args, Wide)
+		return (x.Fn.Result == funcs.Same || x.Fn.Result == funcs.Shared || x.Fn.Result == funcs.RoundOf) && slices.ContainsFunc(x.Args, Wide)
 	case *Case:
 		return x.Else != nil && Wide(x.Else) || slices.ContainsFunc(x.Whens, func(w When) bool { return Wide(w.Then) })
 	case *Scalar:

@@ -64,7 +64,25 @@ func (x *xbinder) window(call *Call, c *query.Call) Expr {
 	if call.Fn.Class == funcs.Window || w.Frame != nil && w.Frame.Unit == "ROWS" && *w.Frame != *wholeFrame {
 		x.sc.windows = append(x.sc.windows, tied{call: call})
 	}
+	if len(call.Args) > 1 && (call.Fn.Name == "LAG" || call.Fn.Name == "LEAD") {
+		return x.offset(call)
+	}
 	return call
+}
+
+// offset binds LAG and LEAD with a number of rows. MariaDB's take no default, so it stands where a LAG of 1, which
+// is never NULL, finds no row.
+func (x *xbinder) offset(call *Call) Expr {
+	call.Fn = funcs.Must("#" + call.Fn.Name)
+	if len(call.Args) == 2 {
+		return call
+	}
+	def := call.Args[2]
+	x.literalFits(call, def)
+	t := union(call.T, def.Type())
+	there := &Call{Fn: call.Fn, Args: []Expr{&Int{N: 1}, call.Args[1]}, Over: call.Over, T: schema.Type{Kind: schema.Integer}}
+	call.Args = call.Args[:2]
+	return &Case{Whens: []When{{&Null{X: there}, convertTo(def, t)}}, Else: convertTo(call, t), T: t}
 }
 
 // wholeFrame is the frame of all rows of a partition.

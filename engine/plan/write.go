@@ -19,6 +19,7 @@ type Change struct {
 	resource *schema.Resource
 	ids      []int64
 	rows     [][]Assignment // of create: a row each; of update: one for all ids, or one for each
+	again    bool           // it takes another change back
 	soft     string         // delete or restore, when an update is that of a soft deletion
 	target   *Source
 	merged   *Source // target with the changes of an update laid over it; nil when no rule looks at it
@@ -195,7 +196,8 @@ func Write(v *policy.View, w *query.Write, o Options) (*Change, error) {
 // reach guards what a change reads and writes.
 func (b *binder) reach(c *Change) (*Change, error) {
 	c.target = b.occurrence(c.resource)
-	c.target.deleted = c.soft != ""
+	// Rows that are deleted softly are there for a restoration, and to be removed for good.
+	c.target.deleted = c.soft != "" || c.verb == query.Delete || c.again
 	if c.verb == query.Update {
 		c.merged = b.occurrence(c.resource)
 		c.merged.deleted = c.target.deleted
@@ -500,6 +502,7 @@ func (b *binder) childrenOf(c *Change) {
 			return
 		}
 		s := b.occurrence(r)
+		s.deleted = true // they refer all the same
 		for _, x := range append([]*schema.Field{f}, r.Key...) {
 			b.use(&Column{Source: s, Field: x})
 		}
@@ -510,13 +513,13 @@ func (b *binder) childrenOf(c *Change) {
 			continue
 		}
 		for _, f := range r.Fields {
-			if f.References != nil && f.References.Resource == c.resource && f.References.Field == c.Key() {
+			if f.References != nil && f.References.Resource == c.resource && f.References.Field == c.Key() && b.view.Readable(f) {
 				add(r, f)
 			}
 		}
 	}
 	for _, rel := range c.resource.Relations {
-		if rel.Many && len(rel.On) == 1 && rel.On[0].From == c.Key() && b.view.Visible(rel.To) {
+		if rel.Many && len(rel.On) == 1 && rel.On[0].From == c.Key() && b.view.Visible(rel.To) && b.view.Readable(rel.On[0].To) {
 			add(rel.To, rel.On[0].To)
 		}
 	}
@@ -527,7 +530,7 @@ func (b *binder) childrenOf(c *Change) {
 // principal's rules like any others.
 func Restore(v *policy.View, r *schema.Resource, verb query.Verb, ids []int64, rows [][]Assignment, o Options) (*Change, error) {
 	b := &binder{view: v, lim: &o.Limits, now: o.Now.UTC(), set: o.Set, conn: r.Connection}
-	c := &Change{verb: verb, resource: r, ids: ids, rows: rows}
+	c := &Change{verb: verb, resource: r, ids: ids, rows: rows, again: true}
 	if r.SoftDelete != nil && verb == query.Update {
 		c.soft = "restore"
 	}
@@ -557,3 +560,6 @@ func Touched(r *schema.Resource) []Assignment {
 	}
 	return out
 }
+
+// Filled says whether the engine fills f, so that callers do not.
+func Filled(r *schema.Resource, f *schema.Field) bool { return role(r, f) != "" }

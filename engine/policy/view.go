@@ -237,3 +237,18 @@ func (v *View) Assigns(r *schema.Resource) map[*schema.Field]Value {
 	}
 	return nil
 }
+
+// Writes are the verbs that r takes from this principal.
+func (v *View) Writes(r *schema.Resource) []string {
+	var out []string
+	for _, verb := range r.Writes {
+		scope := "write"
+		if verb == string(query.Delete) {
+			scope = "delete"
+		}
+		if slices.Contains(v.who.Scopes, scope) {
+			out = append(out, verb)
+		}
+	}
+	return out
+}

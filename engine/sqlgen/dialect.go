@@ -120,6 +120,24 @@ var operators = map[query.Op]Text{query.Eq: " = ", query.Ne: " <> ", query.Lt: "
 // Operator is the text of a comparison.
 func Operator(op query.Op) Text { return operators[op] }
 
+// Instants compares two columns that keep their zones as the instants they are. It says false, and writes nothing, for
+// anything else. As local times two instants would be the same when clocks are put back, and no index would serve.
+func Instants(w *Writer, x *plan.Compare) bool {
+	l, ok := x.L.(*plan.Column)
+	r, too := x.R.(*plan.Column)
+	if !ok || !too {
+		return false
+	}
+	if f, _ := l.Zoned(); f == nil {
+		return false
+	}
+	if f, _ := r.Zoned(); f == nil {
+		return false
+	}
+	w.SQL("(").Column(l).SQL(operators[x.Op]).Column(r).SQL(")")
+	return true
+}
+
 // In writes the list.
 func (ANSI) In(w *Writer, x *plan.List) {
 	w.SQL("(").Expr(x.X)

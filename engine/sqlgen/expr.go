@@ -12,7 +12,8 @@ import (
 func (w *Writer) expr(e plan.Expr) {
 	switch x := e.(type) {
 	case *plan.Column:
-		if x.Field == nil {
+		zoned, _ := x.Zoned()
+		if x.Instant || x.Field == nil && zoned == nil {
 			w.column(x)
 			return
 		}

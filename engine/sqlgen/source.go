@@ -111,8 +111,8 @@ func (w *Writer) withs(q *plan.Query) string {
 	return p.b.String()
 }
 
-// walk writes the recursion w and its result v: each row once, at its least level. One level more than
-// asked is read, and repeats are marked rather than dropped, so that what was cut can be told.
+// walk writes the recursion w, its result v: each row once, at its least level, and f, from which cut is told. One
+// level more than asked is read, and repeats are marked rather than dropped, so that what was cut can be told.
 func (w *Writer) walk(x *plan.Walk) {
 	col := func(s *plan.Source, f *schema.Field) func(*Writer) {
 		return func(w *Writer) { w.column(&plan.Column{Source: s, Field: f}) }
@@ -184,18 +184,20 @@ func (w *Writer) walk(x *plan.Walk) {
 	}
 	w.SQL(") AS u GROUP BY u.k ORDER BY 2, 1")
 	w.d.Limit(w, x.Rows, 0)
-	w.SQL(")")
+	w.SQL("), ").Alias('f', x.ID).SQL(" AS (SELECT MAX(cyc) AS cyc, MAX(CASE WHEN cyc = 0 THEN lvl END) AS lvl, COUNT(DISTINCT CASE WHEN cyc = 0 AND lvl <= ").Int(x.Depth)
+	w.SQL(" THEN k END) AS n FROM ").Alias('w', x.ID).SQL(")")
 }
 
 // cut asks a walk what it left out.
 func (w *Writer) cut(x *plan.Cut) {
-	id := x.Source.Walk.ID
+	walk := x.Source.Walk
 	switch x.What {
 	case "cycle":
-		w.SQL("(SELECT MAX(cyc) FROM ").Alias('w', id).SQL(")")
+		w.SQL("(SELECT cyc")
 	case "depth":
-		w.SQL("(SELECT CASE WHEN MAX(lvl) > ").Int(x.Source.Walk.Depth).SQL(" THEN 1 ELSE 0 END FROM ").Alias('w', id).SQL(" WHERE cyc = 0)")
+		w.SQL("(SELECT CASE WHEN lvl > ").Int(walk.Depth).SQL(" THEN 1 ELSE 0 END")
 	default:
-		w.SQL("(SELECT CASE WHEN COUNT(DISTINCT k) > ").Int(x.Source.Walk.Rows).SQL(" THEN 1 ELSE 0 END FROM ").Alias('w', id).SQL(" WHERE cyc = 0 AND lvl <= ").Int(x.Source.Walk.Depth).SQL(")")
+		w.SQL("(SELECT CASE WHEN n > ").Int(walk.Rows).SQL(" THEN 1 ELSE 0 END")
 	}
+	w.SQL(" FROM ").Alias('f', walk.ID).SQL(")")
 }

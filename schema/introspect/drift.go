@@ -47,7 +47,7 @@ type fieldEntry struct {
 // are gone, types that do not fit, NULL where it is not expected, keys that are no keys. Tables that Read
 // was told to pass over are not compared.
 func Compare(cat *schema.Catalog, conn *schema.Connection, s *Snapshot) []Drift {
-	c := check{s: s}
+	c := check{s: s, zoned: conn.Zone != "" && conn.Zone != "UTC"}
 	for _, r := range cat.Resources {
 		if r.Connection == conn {
 			c.entry(entryOf(r))
@@ -75,6 +75,7 @@ func entryOf(r *schema.Resource) entry {
 type check struct {
 	s      *Snapshot
 	strict bool
+	zoned  bool // the connection's local time is not UTC
 	drift  []Drift
 }
 

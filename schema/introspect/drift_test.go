@@ -113,6 +113,21 @@ resources:
 		`error c.yaml:16: field t.v is declared as date, but the column is string (varchar(20)); the two are not compared or written alike`,
 	})
 
+	// An instant without zone is local time only where that is UTC.
+	zoned, _ := mysqlServer.create(t, "zoned")
+	mysqlServer.exec(t, zoned, `CREATE TABLE t (id INT PRIMARY KEY, ts TIMESTAMP NULL)`)
+	for zone, want := range map[string][]string{"UTC": nil, "Asia/Tokyo": {
+		`error c.yaml:6: field t.ts is declared as datetime, but the column is datetime with zone (timestamp); it is read in UTC, and would be taken for local time of the connection's zone: declare it with zone: true`,
+	}} {
+		match(t, compare(t, `version: 1
+connections: {default: {dsn: "mysql://x/y", zone: `+zone+`}}
+resources:
+  - code: t
+    key: id
+    fields: {id: integer, ts: datetime}
+`, read(t, zoned, "mysql", introspect.Options{})), want)
+	}
+
 	pg, _ := postgresServer.create(t, "types")
 	postgresServer.exec(t, pg, `CREATE TYPE mood AS ENUM ('a'); CREATE TYPE pair AS (a int, b int); CREATE TABLE t (id int PRIMARY KEY, p pair, q pair, r int4range, s int4range, w pair, flag int, doc text, u uuid, v text, m mood, n numeric, tz timestamptz, ts timestamp, ip inet, ia int[], b boolean, "Odd" text, odd int)`)
 	match(t, compare(t, `version: 1

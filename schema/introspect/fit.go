@@ -46,6 +46,8 @@ func (c *check) mismatch(f fieldEntry, col *Column) string {
 		return ""
 	case f.array != col.Array, f.zone != col.Zone && c.s.Driver == "postgres":
 		return "; a list and a zone must be declared as they are"
+	case col.Zone && !f.zone && c.zoned:
+		return "; it is read in UTC, and would be taken for local time of the connection's zone: declare it with zone: true"
 	case f.typ.Kind == col.Type.Kind:
 	case c.s.Driver == "postgres" && f.native && col.Native != "" && slices.Contains([]schema.Kind{schema.String, schema.Text, schema.JSON}, f.typ.Kind):
 		return "" // each of its own types can be shown as text and as JSON

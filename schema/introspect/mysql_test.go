@@ -49,7 +49,7 @@ func TestMySQL(t *testing.T) {
       z: {type: "decimal(5,0)"}
       f: {type: number}
       s: {type: string, nullable: false, array: true}
-      flag: {type: bool, nullable: false, default: true}
+      flag: {type: integer, nullable: false, default: 1}
       ts: {type: datetime, nullable: false}
       t: {type: time, default: "10:00:00.000"}
       bits: {type: integer, default: 5, unsigned: true}

@@ -19,15 +19,12 @@ var mysqlKinds = map[string]schema.Kind{
 	"json": schema.JSON, "uuid": schema.UUID,
 }
 
-// ofMySQL reads the type: name is data_type, c.Database column_type. TINYINT(1) is what BOOLEAN becomes, and the one
-// width that the server still tells apart; another number than 0 and 1 in it is shown as that number.
+// ofMySQL reads the type: name is data_type, c.Database column_type. TINYINT(1), which BOOLEAN becomes, stays a number,
+// for it may hold others than 0 and 1; whoever knows that it does not declares it a bool.
 func (c *Column) ofMySQL(name string, length int64, precision, scale int) {
 	kind, ok := mysqlKinds[name]
 	if !ok {
 		kind, c.Native = schema.String, c.Database
-	}
-	if strings.EqualFold(c.Database, "tinyint(1)") {
-		kind = schema.Bool
 	}
 	c.Type = schema.Type{Kind: kind}
 	switch {
@@ -41,6 +38,8 @@ func (c *Column) ofMySQL(name string, length int64, precision, scale int) {
 		c.Values = listMySQL(c.Database)
 	case name == "set":
 		c.Array = true
+	case name == "timestamp": // an instant: the server turns it into its session's zone
+		c.Zone = true
 	case kind == schema.String && c.Native == "", name == "binary", name == "varbinary":
 		c.MaxLength = int(length)
 	}

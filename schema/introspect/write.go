@@ -248,7 +248,8 @@ func (w *writer) field(t *Table, c *Column) string {
 	f.text("references", w.references[t][c.Name])
 	f.flag("generated", c.Generated)
 	f.flag("unsigned", c.Unsigned)
-	f.flag("zone", c.Zone)
+	// MySQL's TIMESTAMP is an instant; it needs to be said where the connection's zone is not UTC, in which it is read.
+	f.flag("zone", c.Zone && w.s.Driver == "postgres")
 	f.text("native", c.Native)
 	f.flag("array", c.Array)
 	return scalar(code) + ": " + f.String()

@@ -33,6 +33,7 @@ const (
 	DataError          Code = "DATA_ERROR"
 	Timeout            Code = "TIMEOUT"
 	Overloaded         Code = "OVERLOADED"
+	Cancelled          Code = "CANCELLED" // the caller went away
 	ConfigInvalid      Code = "CONFIG_INVALID"
 	ConfirmRequired    Code = "CONFIRM_REQUIRED" // of an answer that is no error
 	ConfirmInvalid     Code = "CONFIRM_INVALID"

@@ -68,7 +68,7 @@ func (d *decoder) leaf(v value, at string) *Leaf {
 	l.Op = d.operator(o)
 	l.Resource, _ = o.code("fieldResource")
 	l.Func, l.HasFunc = o.code("fieldSqlFunc")
-	l.Param, l.HasParam = o.str("fieldSqlFuncParam", d.lim.Expr)
+	l.Param, l.HasParam = o.value("fieldSqlFuncParam", d.lim.Expr)
 	o.bool("ignoreEmptyParam")
 	if o.bool("isExpr") {
 		o.need("field")

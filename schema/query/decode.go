@@ -46,7 +46,7 @@ func Keywords(raw []byte, lim Limits) (keywords, detail string, err error) {
 	}
 	d := &decoder{lim: &lim}
 	o := d.object(v, "", []string{"keywords", "detail"})
-	keywords, _ = o.str("keywords", lim.Token)
+	keywords, _ = o.value("keywords", lim.Token)
 	detail = o.enum("detail", "", "names", "fields", "full")
 	if utf8.RuneCountInString(keywords) > 1000 {
 		d.limit("/keywords", "keywords of more than 1000 characters", "")
@@ -168,6 +168,14 @@ func (o object) str(key string, max int) (string, bool) {
 		return "", true
 	}
 	return v.text, true
+}
+
+// value reads what is a value and no name: a string, or a number or boolean by its text (mcp.md 2.4).
+func (o object) value(key string, max int) (string, bool) {
+	if v := o.v.member(key); v != nil && (v.kind == 'd' || v.kind == 'b') {
+		return v.text, true
+	}
+	return o.str(key, max)
 }
 
 // code reads a name: at most as many characters as a catalog's codes may have.

@@ -40,6 +40,7 @@ func TestDecodeRefuses(t *testing.T) {
 		{`{"reſource":"A"}`, problem.InvalidArgument, "/reſource"},
 		{`{"resource":"A","condition":{}}`, problem.InvalidArgument, "/condition"},
 		{`{"resource":5}`, problem.InvalidArgument, "/resource"},
+		{`{"resource":"A","conditions":{"type":"and","exprs":[{"field":"a","operator":"=","token":"1","fieldSqlFunc":"ROUND","fieldSqlFuncParam":[1]}]}}`, problem.InvalidArgument, "/conditions/exprs/0/fieldSqlFuncParam"},
 		{`{"resource":"A","fields":"id"}`, problem.InvalidArgument, "/fields"},
 		{`{"resource":"A","fields":[{"code":"n","isExpr":"true","alias":"x"}]}`, problem.InvalidArgument, "/fields/0/isExpr"},
 		{`{"resource":"A","fields":[{"code":"COUNT(*)","isExpr":true}]}`, problem.InvalidArgument, "/fields/0"},

@@ -73,11 +73,12 @@ type (
 		Op   string
 		L, R Expr
 	}
-	// An Is is x IS [NOT] NULL.
+	// An Is is x IS [NOT] NULL, TRUE or FALSE; Word says which.
 	Is struct {
 		Offset
-		X   Expr
-		Not bool
+		X    Expr
+		Word string
+		Not  bool
 	}
 	// An InList is x [NOT] IN (…).
 	InList struct {
@@ -92,11 +93,12 @@ type (
 		X, Low, High Expr
 		Not          bool
 	}
-	// A Match is x [NOT] LIKE Pattern.
+	// A Match is x [NOT] LIKE Pattern, or REGEXP.
 	Match struct {
 		Offset
 		X, Pattern Expr
 		Not        bool
+		Regexp     bool
 	}
 	// A Case is CASE [Operand] WHEN … END.
 	Case struct {

@@ -131,7 +131,11 @@ func number(text string, i int) (token, *lexError) {
 	if j < len(text) && (isLetter(text[j]) || text[j] == '.') {
 		return token{}, &lexError{i, "digits that run into other characters", "numbers are 12 or 12.5; put a name that begins with a digit in `back-quotes`"}
 	}
-	return token{kind, text[i:j], i, j}, nil
+	t := text[i:j]
+	if t[0] == '.' {
+		t = "0" + t
+	}
+	return token{kind, t, i, j}, nil
 }
 
 func operator(text string, i int) (string, *lexError) {

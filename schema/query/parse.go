@@ -182,13 +182,18 @@ func (p *parser) compare() Expr {
 		p.next()
 		p.node()
 		not := p.word("NOT")
-		p.wantWord("NULL")
-		return &Is{Offset(t.pos), l, not}
+		w := p.peek()
+		if !w.is("TRUE") && !w.is("FALSE") {
+			p.wantWord("NULL")
+		} else {
+			p.next()
+		}
+		return &Is{Offset(t.pos), l, strings.ToUpper(w.text), not}
 	}
 	not := false
 	if t.is("NOT") {
 		n := p.peek2()
-		if !n.is("IN") && !n.is("BETWEEN") && !n.is("LIKE") {
+		if !n.is("IN") && !n.is("BETWEEN") && !n.is("LIKE") && !n.is("REGEXP") {
 			return l
 		}
 		p.next()
@@ -204,10 +209,10 @@ func (p *parser) compare() Expr {
 		low := p.add()
 		p.wantWord("AND")
 		return &Range{Offset(t.pos), l, low, p.add(), not}
-	case t.is("LIKE"):
+	case t.is("LIKE"), t.is("REGEXP"):
 		p.next()
 		p.node()
-		return &Match{Offset(t.pos), l, p.add(), not}
+		return &Match{Offset(t.pos), l, p.add(), not, t.is("REGEXP")}
 	}
 	return l
 }

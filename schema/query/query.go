@@ -201,7 +201,7 @@ type Limits struct {
 	WalkDepth   int64
 	WalkRows    int64
 	Queries     int // nested requests in one call
-	IDs         int // rows of one update or delete
+	Ids         int // rows of one update or delete
 	Batch       int // records of one create
 }
 
@@ -214,6 +214,6 @@ func Defaults() Limits {
 		Pattern: 200, Wildcards: 8, Repeat: 100,
 		Joins: 8, LooseJoins: 2, GroupBy: 16, OrderBy: 8,
 		DefaultRows: 30, MaxRows: 1000, Offset: 100_000,
-		WalkDepth: 32, WalkRows: 10_000, Queries: 32, IDs: 500, Batch: 500,
+		WalkDepth: 32, WalkRows: 10_000, Queries: 32, Ids: 500, Batch: 500,
 	}
 }

@@ -220,7 +220,7 @@ func (d *decoder) ids(o object) []int64 {
 		return nil
 	}
 	told := len(d.probs)
-	items := o.array("ids", d.lim.IDs, "ids")
+	items := o.array("ids", d.lim.Ids, "ids")
 	if len(items) == 0 && len(d.probs) == told {
 		d.bad("/ids", "no ids", "at least one id, from res-query")
 	}

@@ -34,11 +34,23 @@ type conn struct {
 
 // QueryContext runs a statement under the eyes of its context.
 func (c *conn) QueryContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Rows, error) {
+	return c.stmts.Query(ctx, query, args, c.watch(ctx))
+}
+
+// watch kills what runs when the context ends. The function it gives ends the watch; it waits for a kill that is on
+// its way, for the program may end as soon as its calls have.
+func (c *conn) watch(ctx context.Context) (done func()) {
+	killed := make(chan struct{})
 	stop := context.AfterFunc(ctx, func() {
+		defer close(killed)
 		c.bad.Store(true)
 		c.kill()
 	})
-	return c.stmts.Query(ctx, query, args, func() { stop() })
+	return func() {
+		if !stop() {
+			<-killed
+		}
+	}
 }
 
 // kill ends the running statement on the server over a connection of its own. It is told to the server at

@@ -31,6 +31,14 @@ func (Dialect) Document(w *sqlgen.Writer, x *plan.Document) {
 		valid(w, x.Doc).SQL(", ").Arg(path).SQL(") IS NOT NULL THEN 0 END)")
 		return
 	}
+	if x.Kind {
+		w.SQL("(CASE WHEN ")
+		indexed(w, x)
+		w.SQL("1 = 1 THEN CASE JSON_TYPE(JSON_EXTRACT(")
+		valid(w, x.Doc).SQL(", ").Arg(path).SQL(")) WHEN 'OBJECT' THEN 'object' WHEN 'ARRAY' THEN 'array' WHEN 'STRING' THEN 'string' WHEN 'BOOLEAN' THEN 'boolean' WHEN 'NULL' THEN 'null'" +
+			" WHEN 'INTEGER' THEN 'number' WHEN 'UNSIGNED INTEGER' THEN 'number' WHEN 'DOUBLE' THEN 'number' WHEN 'DECIMAL' THEN 'number' END END)")
+		return
+	}
 	w.SQL("(CASE WHEN ")
 	indexed(w, x)
 	w.SQL("JSON_TYPE(JSON_EXTRACT(")

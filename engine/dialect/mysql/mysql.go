@@ -32,6 +32,9 @@ func (Dialect) Placeholder(w *sqlgen.Writer, a *plan.Arg) {
 		}
 	}
 	s, isText := v.(string)
+	if isText && a.Zone {
+		v = utc(s)
+	}
 	w.Bind(a, v, false)
 	if isText && (a.T.Kind == schema.Decimal || a.T.Kind == schema.Integer) {
 		_, frac, _ := strings.Cut(s, ".")
@@ -44,9 +47,12 @@ func (Dialect) Placeholder(w *sqlgen.Writer, a *plan.Arg) {
 var geometries = map[string]bool{"geometry": true, "point": true, "linestring": true, "polygon": true, "multipoint": true,
 	"multilinestring": true, "multipolygon": true, "geometrycollection": true, "geomcollection": true}
 
-// Column writes a type of MySQL's own as text.
+// Column writes a type of MySQL's own as text, and a moment that keeps its zone as local time.
 func (Dialect) Column(w *sqlgen.Writer, c *plan.Column) {
+	zoned, on := c.Zoned()
 	switch {
+	case zoned != nil:
+		local(w, c, on.Zone)
 	case c.Field == nil || c.Field.Native == "":
 		w.Column(c)
 	case geometries[strings.ToLower(c.Field.Native)]:
@@ -57,7 +63,13 @@ func (Dialect) Column(w *sqlgen.Writer, c *plan.Column) {
 }
 
 // Output writes a type of MySQL's own as text.
-func (d Dialect) Output(w *sqlgen.Writer, c *plan.Column) { d.Column(w, c) }
+func (d Dialect) Output(w *sqlgen.Writer, c *plan.Column) {
+	if c.Field == nil || c.Field.Native == "" {
+		w.Column(c)
+		return
+	}
+	d.Column(w, c)
+}
 
 // Bytes compares the bytes: collations fold case and accents, and pad with blanks.
 func (Dialect) Bytes(w *sqlgen.Writer, x func(w *sqlgen.Writer)) bool {
@@ -324,6 +336,9 @@ func (d Dialect) Assign(w *sqlgen.Writer, f *schema.Field, a *plan.Arg) {
 	var members []string
 	if f != nil && f.Array && isText && a.T.Kind == schema.JSON && json.Unmarshal([]byte(text), &members) == nil {
 		v = strings.Join(members, ",")
+	}
+	if isText && a.Zone {
+		v = utc(text)
 	}
 	w.Bind(a, v, false)
 	if f != nil && geometries[f.Native] && isText {

@@ -153,6 +153,21 @@ func text(v driver.Value) string {
 // calculated zero has no sign, a calculated moment only the digits of a fraction that it has.
 func (Dialect) Decode(dbType string, f *schema.Field) func(any) any {
 	switch {
+	case f != nil && f.Zone:
+		return bytewise(func(b []byte) []byte {
+			if len(b) < len("2006-01-02 15:04:05") || bytes.HasPrefix(b, []byte("0000-")) { // the zero date is none
+				return b
+			}
+			out := append([]byte(nil), b...)
+			out[10] = 'T'
+			if len(out) == 19 {
+				out = append(out, '.')
+			}
+			for len(out) < 26 {
+				out = append(out, '0')
+			}
+			return append(out, 'Z')
+		})
 	case f == nil && dbType == "DECIMAL":
 		return bytewise(func(b []byte) []byte {
 			if len(b) > 0 && b[0] == '-' && len(bytes.Trim(b, "-0.")) == 0 {

@@ -33,11 +33,7 @@ func (Dialect) Writer(c *schema.Connection, timeout time.Duration) (driver.Conne
 
 // ExecContext runs a statement under the eyes of its context.
 func (c *conn) ExecContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Result, error) {
-	stop := context.AfterFunc(ctx, func() {
-		c.bad.Store(true)
-		c.kill()
-	})
-	defer stop()
+	defer c.watch(ctx)()
 	return c.inner.ExecContext(ctx, query, args)
 }
 

@@ -61,6 +61,11 @@ func pathArg(p plan.Path) *plan.Arg {
 
 // Document reads a member as text, or an array's length.
 func (Dialect) Document(w *sqlgen.Writer, x *plan.Document) {
+	if x.Kind {
+		w.SQL("jsonb_typeof(")
+		at(w, x.Doc, x.Path).SQL(")")
+		return
+	}
 	if !x.Length {
 		part(w, x.Doc, x.Path, " #>> ")
 		return

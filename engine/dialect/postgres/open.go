@@ -15,6 +15,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgconn/ctxwatch"
 	"github.com/jackc/pgx/v5/stdlib"
 )
 
@@ -26,6 +27,7 @@ func config(c *schema.Connection) (*pgx.ConnConfig, error) {
 	if cfg.ConnectTimeout == 0 {
 		cfg.ConnectTimeout = 5 * time.Second
 	}
+	cfg.BuildContextWatcherHandler = func(c *pgconn.PgConn) ctxwatch.Handler { return newCanceller(c) }
 	p := cfg.RuntimeParams
 	p["application_name"] = "resq"
 	p["TimeZone"] = "UTC"
@@ -61,7 +63,7 @@ func (Dialect) Connector(c *schema.Connection, timeout time.Duration) (driver.Co
 	p["lock_timeout"] = "2000"
 	p["idle_in_transaction_session_timeout"] = "30000"
 	p["jit"] = "off"
-	return stdlib.GetConnector(*cfg), nil
+	return stdlib.GetConnector(*cfg, stdlib.OptionResetSession(unlessCancelled)), nil
 }
 
 // Inspect opens the database for reading its schema.

@@ -98,18 +98,20 @@ func (Dialect) Null(w *sqlgen.Writer, t schema.Type) {
 // times in UTC, arrays as JSON. A number is a double, also where its column is of single precision: by themselves such
 // columns would calculate and add up in single precision, and be written as texts by other digits.
 func (Dialect) Column(w *sqlgen.Writer, c *plan.Column) {
+	if zoned, on := c.Zoned(); zoned != nil {
+		zone := "UTC"
+		if on.Zone != "" {
+			zone = on.Zone
+		}
+		w.SQL("(").Column(c).SQL(" AT TIME ZONE ").Arg(&plan.Arg{Value: zone, T: schema.Type{Kind: schema.Text}}).SQL(")")
+		return
+	}
 	f := c.Field
 	switch {
 	case f.Array, f.Native != "" && f.Type.Kind == schema.JSON:
 		w.SQL("to_jsonb(").Column(c).SQL(")")
 	case f.Native != "" || f.Type.Kind == schema.Enum:
 		w.Column(c).SQL("::text")
-	case f.Zone && f.Type.Kind == schema.DateTime:
-		zone := "UTC"
-		if z := c.Source.Resource.Connection.Zone; z != "" {
-			zone = z
-		}
-		w.SQL("(").Column(c).SQL(" AT TIME ZONE ").Arg(&plan.Arg{Value: zone, T: schema.Type{Kind: schema.Text}}).SQL(")")
 	case f.Type.Kind == schema.Number:
 		w.SQL("CAST(").Column(c).SQL(" AS double precision)")
 	default:
@@ -133,21 +135,27 @@ func (d Dialect) Output(w *sqlgen.Writer, c *plan.Column) {
 // own says whether a column can be compared with values in its own type, so that its index serves.
 func own(l, r plan.Expr) (*plan.Column, bool) {
 	c, ok := l.(*plan.Column)
-	if !ok || c.Field == nil || c.Field.Array || c.Field.Native != "" {
+	if !ok {
 		return nil, false
 	}
-	if c.Field.Type.Kind != schema.Enum && !c.Field.Zone {
+	a, isArg := r.(*plan.Arg)
+	if zoned, _ := c.Zoned(); zoned != nil {
+		return c, isArg && a.Value != nil && a.Zone
+	}
+	if c.Field == nil || c.Field.Array || c.Field.Native != "" || c.Field.Type.Kind != schema.Enum {
 		return nil, false
 	}
-	a, ok := r.(*plan.Arg)
-	return c, ok && a.Value != nil && (a.Bare || a.Zone)
+	return c, isArg && a.Value != nil && a.Bare
 }
 
 // Compare compares an enum or a zoned time with a value in the column's own type. The order of an enum's
 // values is that of their texts, as elsewhere, and not that of their declaration.
 func (d Dialect) Compare(w *sqlgen.Writer, x *plan.Compare) {
-	if c, ok := own(x.L, x.R); ok && (c.Field.Type.Kind != schema.Enum || x.Op == query.Eq || x.Op == query.Ne) {
+	if c, ok := own(x.L, x.R); ok && (c.T.Kind != schema.Enum || x.Op == query.Eq || x.Op == query.Ne) {
 		w.SQL("(").Column(c).SQL(sqlgen.Operator(x.Op)).Expr(x.R).SQL(")")
+		return
+	}
+	if sqlgen.Instants(w, x) {
 		return
 	}
 	d.ANSI.Compare(w, x)

@@ -33,7 +33,7 @@ func (Dialect) Writer(c *schema.Connection, timeout time.Duration) (driver.Conne
 	p["jit"] = "off"
 	// A table may change its columns while the server runs; a description kept by the driver would not.
 	cfg.DefaultQueryExecMode = pgx.QueryExecModeDescribeExec
-	return stdlib.GetConnector(*cfg), nil
+	return stdlib.GetConnector(*cfg, stdlib.OptionResetSession(unlessCancelled)), nil
 }
 
 // Operations is how PostgreSQL keeps the rows of operations.

@@ -18,6 +18,12 @@ func (Dialect) Document(w *sqlgen.Writer, x *plan.Document) {
 		valid(w, x.Doc).SQL(", ").Arg(sqlgen.JSONPath(x.Path)).SQL(")")
 		return
 	}
+	if x.Kind {
+		w.SQL("(CASE json_type(")
+		valid(w, x.Doc).SQL(", ").Arg(sqlgen.JSONPath(x.Path)).SQL(") WHEN 'true' THEN 'boolean' WHEN 'false' THEN 'boolean' WHEN 'integer' THEN 'number' WHEN 'real' THEN 'number' WHEN 'text' THEN 'string' ELSE json_type(")
+		valid(w, x.Doc).SQL(", ").Arg(sqlgen.JSONPath(x.Path)).SQL(") END)")
+		return
+	}
 	// A number keeps its digits as they are written in the document: -> gives the part as JSON.
 	path := sqlgen.JSONPath(x.Path)
 	w.SQL("(CASE json_type(")

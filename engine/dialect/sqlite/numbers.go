@@ -278,6 +278,9 @@ func cut(args []driver.Value) (driver.Value, error)   { return shorten(args, fal
 
 func shorten(args []driver.Value, half bool) driver.Value {
 	n, _ := args[1].(int64)
+	if n < 0 {
+		return coarsen(args[0], int(-n), half)
+	}
 	x, ok := args[0].(float64)
 	if !ok || math.Abs(x) >= 1e15 {
 		return args[0]
@@ -307,4 +310,24 @@ func shorten(args []driver.Value, half bool) driver.Value {
 		v, _ = new(big.Float).SetInt(q).Float64()
 	}
 	return v
+}
+
+// coarsen rounds or cuts in front of the point.
+func coarsen(v driver.Value, n int, half bool) driver.Value {
+	x, double := v.(float64)
+	f, ok := decimal(v)
+	if !ok || double && math.Abs(x) >= 1e15 {
+		return v
+	}
+	unit := tens(f.scale + n)
+	q, r := new(big.Int).QuoRem(f.n, unit, new(big.Int))
+	if half && r.Abs(r).Lsh(r, 1).Cmp(unit) >= 0 {
+		q.Add(q, big.NewInt(int64(f.n.Sign())))
+	}
+	q.Mul(q, tens(n))
+	if double {
+		x, _ = new(big.Float).SetInt(q).Float64()
+		return x
+	}
+	return fixed{q, 0}.value()
 }

@@ -29,6 +29,10 @@ func path(dsn string) (string, error) {
 
 func uri(p, query string) string { return "file:" + (&url.URL{Path: p}).EscapedPath() + "?" + query }
 
+// PoolSize is the most connections that are open when the catalog does not say. Each works on a processor of this
+// machine and has a cache of its own, of 16 MB: pages that leave it are checked again when they come back.
+func (Dialect) PoolSize() int { return 8 }
+
 // Connector opens the file for reading only. mode=ro and query_only are not enough: a connection so opened
 // can still attach and write another file, so an authorizer admits SELECT and what it needs, and nothing
 // else.
@@ -37,7 +41,7 @@ func (Dialect) Connector(c *schema.Connection, timeout time.Duration) (driver.Co
 	if err != nil {
 		return nil, err
 	}
-	in, err := sqlite.NewConnector(uri(p, "mode=ro&_pragma=query_only(1)&_pragma=trusted_schema(0)&_pragma=cell_size_check(1)&_pragma=busy_timeout(2000)&_pragma=case_sensitive_like(0)"))
+	in, err := sqlite.NewConnector(uri(p, "mode=ro&_pragma=query_only(1)&_pragma=trusted_schema(0)&_pragma=cell_size_check(1)&_pragma=cache_size(-16384)&_pragma=busy_timeout(2000)&_pragma=case_sensitive_like(0)"))
 	if err != nil {
 		return nil, err
 	}

@@ -231,3 +231,58 @@ func (g *gathering) WindowValue(*sqlite.FunctionContext) (driver.Value, error) {
 
 // Final ends the aggregate.
 func (*gathering) Final(*sqlite.FunctionContext) {}
+
+// pad makes a text n characters long: filled in front, or with a fourth argument of 1 behind, or cut at the end.
+func pad(args []driver.Value) (driver.Value, error) {
+	s, ok := text(args[0])
+	if !ok {
+		return nil, nil
+	}
+	n, _ := args[1].(int64)
+	with, _ := text(args[2])
+	r, fill := []rune(s), []rune(with)
+	if int(n) <= len(r) {
+		return string(r[:n]), nil
+	}
+	more := make([]rune, int(n)-len(r))
+	for i := range more {
+		more[i] = fill[i%len(fill)]
+	}
+	if args[3] == int64(1) {
+		return s + string(more), nil
+	}
+	return string(more) + s, nil
+}
+
+// repeat is REPEAT.
+func repeat(args []driver.Value) (driver.Value, error) {
+	s, ok := text(args[0])
+	n, _ := args[1].(int64)
+	if !ok {
+		return nil, nil
+	}
+	return strings.Repeat(s, int(n)), nil
+}
+
+// parts gives the parts of a text between separators, from one number to another; −1 is the last one.
+func parts(args []driver.Value) (driver.Value, error) {
+	s, ok := text(args[0])
+	if !ok {
+		return nil, nil
+	}
+	by, _ := text(args[1])
+	from, _ := args[2].(int64)
+	to, _ := args[3].(int64)
+	all := strings.Split(s, by)
+	n := int64(len(all))
+	if from < 0 {
+		from = max(1, n+1+from)
+	}
+	if to < 0 {
+		to = n + 1 + to
+	}
+	if from, to = from-1, min(to, n); from >= to {
+		return "", nil
+	}
+	return strings.Join(all[from:to], by), nil
+}

@@ -1,0 +1,61 @@
+// Asks a resq that serves the demonstration through the protocol's own SDKs, as programs do.
+//
+//   node sdk_client.mjs legacy http URL          before 2026-07-28, with sessions
+//   node sdk_client.mjs legacy stdio COMMAND…    the same over standard input and output
+//   node sdk_client.mjs modern http URL          since 2026-07-28
+//
+// It lists the tools, calls both, gives up on a call, and reads a prompt and a resource. What is not as it should
+// be ends it with 1.
+import { createRequire } from 'node:module';
+import { pathToFileURL } from 'node:url';
+
+const [era, transport, ...at] = process.argv.slice(2);
+const require = createRequire(process.cwd() + '/'); // the packages are where it is started, not beside this file
+const load = (name) => import(pathToFileURL(require.resolve(name)).href);
+const check = (ok, what) => {
+	if (!ok) throw new Error(what);
+};
+
+async function connected() {
+	if (era === 'modern') {
+		const { Client, StreamableHTTPClientTransport } = await load('@modelcontextprotocol/client');
+		const c = new Client({ name: 'modern', version: '1' }, { capabilities: {}, versionNegotiation: { mode: 'auto' } });
+		await c.connect(new StreamableHTTPClientTransport(new URL(at[0])));
+		check(c.getNegotiatedProtocolVersion() === '2026-07-28', `negotiated ${c.getNegotiatedProtocolVersion()}`);
+		return c;
+	}
+	const { Client } = await load('@modelcontextprotocol/sdk/client/index.js');
+	const c = new Client({ name: 'legacy', version: '1' }, { capabilities: {} });
+	if (transport === 'stdio') {
+		const { StdioClientTransport } = await load('@modelcontextprotocol/sdk/client/stdio.js');
+		await c.connect(new StdioClientTransport({ command: at[0], args: at.slice(1), stderr: 'ignore' }));
+	} else {
+		const { StreamableHTTPClientTransport } = await load('@modelcontextprotocol/sdk/client/streamableHttp.js');
+		await c.connect(new StreamableHTTPClientTransport(new URL(at[0])));
+	}
+	return c;
+}
+
+const c = await connected();
+const names = (await c.listTools()).tools.map((t) => t.name);
+check(names.includes('res-schema') && names.includes('res-query'), `the tools are ${names}`);
+const ask = (name, args, options) => c.callTool({ name, arguments: args }, ...(era === 'modern' ? [options] : [undefined, options]));
+const text = (r) => r.content[0].text;
+check(text(await ask('res-schema', { keywords: 'order' })).startsWith('Order '), 'res-schema');
+const rows = JSON.parse(text(await ask('res-query', { resource: 'Category', fields: [{ code: 'id' }], limit: 2 })));
+check(JSON.stringify(rows.rows) === '[[1],[2]]', `the rows are ${JSON.stringify(rows)}`);
+const refused = await ask('res-query', { resource: 'Nothing', fields: [] });
+check(refused.isError === true && text(refused).includes('UNKNOWN_RESOURCE'), 'a mistake is an answer');
+const stop = new AbortController();
+stop.abort();
+await ask('res-query', { resource: 'Category', fields: [] }, { signal: stop.signal }).then(
+	() => check(false, 'a call that was given up is answered'),
+	() => {},
+);
+const prompt = await c.getPrompt({ name: 'explain_resource', arguments: { resource: 'Order' } });
+check(prompt.messages.length === 2, 'the prompt');
+const read = await c.readResource({ uri: 'resq://resource/Order' });
+check(read.contents[0].text.includes('order_no'), 'the resource');
+await c.close();
+console.log(`${era} over ${transport}: as it should be`);
+process.exit(0);
