@@ -284,6 +284,10 @@ func comparable(e Expr) bool {
 // page settles the window of rows: where the sort keys' values are found, and where a cursor begins.
 func (b *binder) page(p *Plan, q *Query, r *query.Request, o Options) {
 	p.page = Page{Limit: q.Limit, Offset: q.Offset}
+	if len(o.After) > 0 {
+		p.page.Seen, _ = o.After[0].(int64)
+		o.After = o.After[1:]
+	}
 	if q.grouped || q.Distinct || len(q.Sets) > 0 {
 		if r.Cursor != "" {
 			b.add(problem.InvalidArgument, problem.Semantics, "/cursor", "a grouped, distinct or combined result has no cursor", "page with offset")
