@@ -6,7 +6,7 @@ SOAKTIME ?= 10m
 SETS ?= ../shared/eval
 
 .DEFAULT_GOAL := build
-.PHONY: run build test check golden fuzz bench soak attack conformance eval clean
+.PHONY: run build test check golden fuzz bench soak attack faults conformance eval clean
 
 run: build ## build, and serve the demonstration at 127.0.0.1:8088/mcp
 	bin/resq serve --pack store --state .state
@@ -35,6 +35,9 @@ soak: ## the server under load for SOAKTIME, with reloads and disconnects
 
 attack: ## the attack corpus and the non-interference tests alone
 	scripts/test.sh bash -o pipefail -c "go test -count 1 -v -run 'Attack|Corpus|Interference' ./attack ./engine ./server | grep -v '^=== \|--- PASS'"
+
+faults: ## databases, networks, disks and clocks that fail, and the program killed in the middle of writes
+	scripts/test.sh go test -tags failpoint -count 1 -timeout 20m ./faults
 
 conformance: ## the conformance suite of the protocol, in both of its eras; needs npm
 	scripts/conformance.sh

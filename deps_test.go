@@ -47,7 +47,7 @@ var layers = []struct {
 }
 
 // forTests are packages that only tests import; they may import anything of the module.
-var forTests = []string{"testdb", "attack"}
+var forTests = []string{"testdb", "testdb/proxy", "attack", "faults"}
 
 // libraries are the outside libraries, each with the packages that may import it, and those whose tests may.
 // A library of weight has one importer, so that a switch to another touches one place.

@@ -36,7 +36,7 @@ func (w *write) confirm(ctx context.Context) (*Answer, error) {
 	op := ""
 	if w.ask.Token != "" {
 		var p *problem.Problem
-		if op, p = w.e.sign.open(w.ask.Token, w.e.opts.Now()); p != nil {
+		if op, p = w.e.sign.open(w.ask.Token, w.clock()); p != nil {
 			return nil, problem.List{p}
 		}
 	} else {
@@ -75,7 +75,8 @@ func (w *write) apply(ctx context.Context, op string) (*Answer, error) {
 			}
 			return err
 		}
-		w.now = time.Unix(o.Now, 0).UTC()
+		w.unapplied = true
+		w.hear(o.Now)
 		if err := w.budget(ctx, tx, o); err != nil {
 			return err
 		}
@@ -92,6 +93,7 @@ func (w *write) apply(ctx context.Context, op string) (*Answer, error) {
 			return problem.List{{Code: problem.Conflict, Stage: problem.Confirm, Reason: "changed", Message: "the rows changed since the preview, and nothing was changed by this call",
 				Hint: "call again without __confirm__ for a new preview"}}
 		}
+		failpoint("before-write")
 		if res, err = w.make(ctx, tx, op, before); err != nil {
 			return err
 		}
@@ -99,29 +101,43 @@ func (w *write) apply(ctx context.Context, op string) (*Answer, error) {
 			return err
 		}
 		failpoint("before-intent")
-		started = true
-		return w.intent(op, res.affected, res.statement, w.changes(res))
+		err = w.intent(op, res.affected, res.statement, w.changes(res))
+		started = started || err == nil
+		return err
 	})
-	if started && !res.replayed {
+	err = w.resolve(ctx, op, &res, err)
+	if started || res.replayed && w.left(op) {
 		w.outcome(op, res.affected, err)
 	}
 	if err != nil {
-		return nil, withOperation(err, op)
+		return nil, err
 	}
 	return &Answer{Text: res.text, Rows: res.affected}, nil
 }
 
-// withOperation names the operation where its outcome is to be asked for.
-func withOperation(err error, op string) error {
-	if l := problem.From(err); l[0].Code == problem.OutcomeUnknown {
-		p := *l[0]
-		if p.Err == nil { // not of a connection that broke
-			return err
-		}
+// left says, once, that an earlier call began an operation and did not learn what became of it.
+func (w *write) left(op string) bool {
+	_, is := w.db.shared.open.LoadAndDelete(op)
+	return is
+}
+
+// resolve reads the operation row after a commit that gave no word to the last. Only where that cannot be read either is
+// the outcome unknown.
+func (w *write) resolve(ctx context.Context, op string, res *result, err error) error {
+	if err == nil || problem.From(err)[0].Code != problem.OutcomeUnknown {
+		return err
+	}
+	p := *problem.From(err)[0]
+	ctx = context.WithoutCancel(ctx)
+	switch o, lost := w.ledger.recover(ctx, op); {
+	case lost != nil:
 		p.Hint = "send the same call again: it cannot run twice; or ask res-operation for " + op
 		return problem.List{&p}
+	case o != nil && o.State == applied:
+		*res = result{text: replayed(o.Result.String), affected: int(o.Affected.Int64), replayed: true}
+		return nil
 	}
-	return err
+	return w.refusal(ctx, p.Err)
 }
 
 // admit decides whether an operation may be applied by this call. It says true when it was applied before,
@@ -237,7 +253,7 @@ func (w *write) new(ctx context.Context, id string, known bool, f func(ctx conte
 		if err != nil {
 			return err
 		}
-		w.now = time.Unix(now, 0).UTC()
+		w.hear(now)
 		o := &operation{ID: id, Principal: w.who.Name, Key: w.who.Key, Tool: w.call.Tool, Resource: w.change.Resource().Code, Binding: w.binding, Catalog: w.catalog, Mode: w.mode}
 		if err := w.ledger.begin(ctx, tx, o); err != nil {
 			if w.db.driver.Refusal(err) == sqlgen.Duplicate {
@@ -246,6 +262,8 @@ func (w *write) new(ctx context.Context, id string, known bool, f func(ctx conte
 			}
 			return err
 		}
+		w.unapplied = true
+		failpoint("before-write")
 		if res, err = f(ctx, tx); err != nil {
 			return err
 		}
@@ -253,15 +271,17 @@ func (w *write) new(ctx context.Context, id string, known bool, f func(ctx conte
 			return err
 		}
 		failpoint("before-intent")
-		started = true
-		return w.intent(id, res.affected, res.statement, w.changes(res))
+		err = w.intent(id, res.affected, res.statement, w.changes(res))
+		started = started || err == nil
+		return err
 	}
 	err := w.transaction(ctx, run)
-	if started && !res.replayed {
+	err = w.resolve(ctx, id, &res, err)
+	if started || res.replayed && w.left(id) {
 		w.outcome(id, res.affected, err)
 	}
 	if err != nil {
-		return nil, withOperation(err, id)
+		return nil, err
 	}
 	return &Answer{Text: res.text, Rows: res.affected}, nil
 }

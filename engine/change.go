@@ -60,6 +60,9 @@ type Call struct {
 	Tool    string // res-create, res-update, res-delete, res-undo or res-operation
 	Request string // its id, for the audit
 	Args    []byte
+	// Still gives the principal as it is by now, and nil when it may ask nothing any more. It is asked once more
+	// before a write is committed. Nil is a principal that cannot change while it asks.
+	Still func() *policy.Principal
 }
 
 // Write answers a call: it makes rows, previews a change, or applies one that was confirmed. The error is a
@@ -110,6 +113,8 @@ type write struct {
 	undoes  string // the operation that a res-undo takes back
 	taken   *image
 	now     time.Time
+	// unapplied says that this attempt has the operation's row to itself, and that it is not applied.
+	unapplied bool
 }
 
 // decode reads the arguments and makes the plan of the change.
@@ -139,6 +144,9 @@ func (w *write) settle(ctx context.Context, undoes string) error {
 	w.db = w.e.dbs[r.Connection]
 	w.ledger = w.e.ledger(w.db)
 	if err := w.e.ready(ctx, w.db); err != nil {
+		return err
+	}
+	if err := w.setClock(ctx); err != nil {
 		return err
 	}
 	w.mode = r.Confirm
@@ -178,8 +186,39 @@ func (e *Engine) ready(ctx context.Context, db *database) error {
 	return problem.List{{Code: problem.ConfigInvalid, Stage: problem.Database, Message: "writes are not set up on this connection", Hint: "the operator runs resq migrate", Err: err}}
 }
 
+// A clock is what the database's clock said, and when that was by the program's own.
+type clock struct{ database, own time.Time }
+
+// setClock asks the database for the time where no write has heard it yet. From then on it is counted on from there,
+// for the wall clock of this machine may be wrong, and may be set.
+func (w *write) setClock(ctx context.Context) error {
+	if w.db.shared.clock.Load() != nil {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, w.db.timeout)
+	defer cancel()
+	n, err := w.ledger.now(ctx, w.ledger.pool)
+	if err != nil {
+		return problem.List{w.db.fault(ctx, err)}
+	}
+	w.hear(n)
+	return nil
+}
+
+// hear takes in what the database's clock says, in seconds since 1970.
+func (w *write) hear(unix int64) {
+	w.now = time.Unix(unix, 0).UTC()
+	w.db.shared.clock.Store(&clock{w.now, w.e.opts.Now()})
+}
+
+// clock is about what the database's clock says. A transaction that decides asks the database itself.
+func (w *write) clock() time.Time {
+	c := w.db.shared.clock.Load()
+	return c.database.Add(w.e.opts.Now().Sub(c.own))
+}
+
 // transaction runs f in a transaction on the write pool, again where the database gave up for a lock or the
-// connection broke.
+// connection broke. After a commit without word it goes on even if the caller has gone: the audit has to know.
 func (w *write) transaction(ctx context.Context, f func(ctx context.Context, tx *sqlx.Tx) error) error {
 	var unknown, err error
 	for try := range attempts {
@@ -187,12 +226,20 @@ func (w *write) transaction(ctx context.Context, f func(ctx context.Context, tx 
 			break
 		}
 		var again bool
+		w.unapplied = false
 		err, again = w.once(ctx, f, try == 0 || unknown != nil)
 		if err == nil {
 			return nil
 		}
 		if problem.From(err)[0].Code == problem.OutcomeUnknown {
+			if unknown == nil {
+				var cancel context.CancelFunc
+				ctx, cancel = context.WithTimeout(context.WithoutCancel(ctx), w.lim.Timeout/2)
+				defer cancel()
+			}
 			unknown = err
+		} else if w.unapplied {
+			unknown = nil // it did not commit, as is known now
 		}
 		if !again {
 			break
@@ -212,7 +259,12 @@ func (w *write) once(ctx context.Context, f func(ctx context.Context, tx *sqlx.T
 	if w.db.driver.Name() == "sqlite" {
 		level = sql.LevelDefault
 	}
-	tx, err := w.db.write.BeginTxx(ctx, &sql.TxOptions{Isolation: level})
+	// The transaction ends with ctx up to its commit. The commit itself is not given up because the caller went
+	// away: then it could not be told any more from one that failed.
+	held, end := context.WithCancel(context.WithoutCancel(ctx))
+	defer end()
+	follow := context.AfterFunc(ctx, end)
+	tx, err := w.db.write.BeginTxx(held, &sql.TxOptions{Isolation: level})
 	if err != nil {
 		return w.refusal(ctx, err), w.db.driver.Refusal(err) == sqlgen.Busy || w.db.driver.Refusal(err) == sqlgen.Gone && patient
 	}
@@ -225,14 +277,13 @@ func (w *write) once(ctx context.Context, f func(ctx context.Context, tx *sqlx.T
 		}
 		return w.refusal(ctx, err), errors.Is(err, errTaken) || why == sqlgen.Busy || why == sqlgen.Gone && patient && ctx.Err() == nil
 	}
-	if ctx.Err() != nil {
+	if !follow() {
 		return w.refusal(ctx, ctx.Err()), false
 	}
 	failpoint("before-commit")
+	late := time.AfterFunc(w.lim.Timeout/2, end)
+	defer late.Stop()
 	if err := tx.Commit(); err != nil {
-		if ctx.Err() != nil && errors.Is(err, ctx.Err()) { // it was not sent
-			return w.refusal(ctx, err), false
-		}
 		// Whether the database committed is not known here. The same transaction once more finds out: it meets
 		// its own operation row if it did.
 		if w.db.driver.Refusal(err) == sqlgen.Busy {
@@ -500,16 +551,28 @@ func (w *write) record(event, op, code string, rows int, st *sqlgen.Statement, c
 	return r
 }
 
+// intent keeps that the write is about to be committed, by somebody who may still do it.
 func (w *write) intent(op string, rows int, st *sqlgen.Statement, changes []byte) error {
+	if w.call.Still != nil {
+		switch now := w.call.Still(); {
+		case now == nil:
+			return problem.List{{Code: problem.PermissionDenied, Stage: problem.Confirm, Message: "this key has ended, and nothing was changed"}}
+		case policyHash(now, w.change.Resource(), w.e.rules) != w.catalog:
+			return problem.List{{Code: problem.Conflict, Stage: problem.Confirm, Reason: "catalog", Message: "this principal changed during the call, and nothing was changed by it", Hint: "call again without __confirm__ for a new preview"}}
+		}
+	}
 	if w.e.opts.Audit == nil {
 		return nil
 	}
+	defer failpoint("after-intent")
 	if err := w.e.opts.Audit.Intent(w.record("intent", op, "", rows, st, changes)); err != nil {
 		return problem.List{{Code: problem.AuditUnavailable, Stage: problem.Database, Message: "the audit cannot be kept, so nothing was changed", Hint: "call again later; the operator is told", RetryAfter: 10, Err: err}}
 	}
 	return nil
 }
 
+// outcome tells the audit what became of a write whose intent it has. When that is not known the intent stays open:
+// whoever asks again and learns it closes it, or the next start does.
 func (w *write) outcome(op string, rows int, err error) {
 	if w.e.opts.Audit == nil {
 		return
@@ -518,6 +581,12 @@ func (w *write) outcome(op string, rows int, err error) {
 	if err != nil {
 		code = string(problem.From(err)[0].Code)
 	}
+	if code == string(problem.OutcomeUnknown) {
+		w.db.shared.open.Store(op, nil)
+		return
+	}
+	w.db.shared.open.Delete(op)
+	defer failpoint("after-outcome")
 	if err := w.e.opts.Audit.Outcome(w.record("outcome", op, code, rows, nil, nil)); err != nil {
 		w.e.opts.Log.Error("the outcome of a write is not in the audit", "operation", op, "error", err)
 	}

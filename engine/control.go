@@ -76,9 +76,9 @@ func (c *control) close() error {
 // ledger is where the operations of a database are.
 func (e *Engine) ledger(db *database) ledger {
 	if !db.control {
-		return ledger{db.write, db.driver, db.ops, false}
+		return ledger{db.write, db.driver, db.ops, false, db.timeout}
 	}
-	return ledger{e.store.pool, e.store.driver, e.store.driver.Operations(), true}
+	return ledger{e.store.pool, e.store.driver, e.store.driver.Operations(), true, db.timeout}
 }
 
 // prepareControl opens the control store when a connection needs it.
@@ -189,7 +189,12 @@ func (w *write) changeApart(ctx context.Context, o *operation, fresh bool) (*Ans
 		w.outcome(o.ID, res.affected, err)
 	}
 	if err != nil {
-		return nil, withOperation(err, o.ID)
+		if l := problem.From(err); l[0].Code == problem.OutcomeUnknown && l[0].Err != nil { // the connection broke
+			p := *l[0]
+			p.Hint = "send the same call again: it cannot run twice; or ask res-operation for " + o.ID
+			err = problem.List{&p}
+		}
+		return nil, err
 	}
 	failpoint("before-mark")
 	if err := w.ledger.finish(context.WithoutCancel(ctx), w.ledger.pool, o.ID, res.affected, string(res.text), res.undo); err != nil {

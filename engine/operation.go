@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"strings"
+	"time"
 
 	"resq/engine/policy"
 	"resq/engine/sqlgen"
@@ -59,6 +60,8 @@ type ledger struct {
 	driver Driver
 	ops    sqlgen.Operations
 	apart  bool
+	// timeout is of a question that no call's time bounds.
+	timeout time.Duration
 }
 
 // in is where a call's statements on operations run: in the transaction of the data or, apart from it, one by one.
@@ -102,6 +105,29 @@ func (l ledger) load(ctx context.Context, q sqlx.QueryerContext, id string, lock
 		return nil, err
 	}
 	return &o, nil
+}
+
+// recover reads an operation once no transaction has a hold on it. A row that is only about to be there cannot be
+// locked, but another one of the same key has to wait for it.
+func (l ledger) recover(ctx context.Context, id string) (*operation, error) {
+	ctx, cancel := context.WithTimeout(ctx, l.timeout)
+	defer cancel()
+	o, err := l.load(ctx, l.pool, id, true)
+	if o != nil || err != nil {
+		return o, err
+	}
+	tx, err := l.pool.BeginTxx(ctx, nil)
+	if err != nil {
+		return nil, err
+	}
+	err = l.begin(ctx, tx, &operation{ID: id})
+	if end := tx.Rollback(); err == nil {
+		return nil, end
+	}
+	if l.driver.Refusal(err) == sqlgen.Duplicate {
+		return l.load(ctx, l.pool, id, true)
+	}
+	return nil, err
 }
 
 // live finds the operations that wait for their confirmation and are of the same principal, key and arguments.

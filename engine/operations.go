@@ -137,6 +137,25 @@ func (e *Engine) Operation(ctx context.Context, id string) (Operation, bool, err
 	return Operation{}, false, nil
 }
 
+// Recover finds the operation that an earlier process was about to commit; false when there is none, because it
+// did not. The process may be gone while the database still works for it: Recover waits for that.
+func (e *Engine) Recover(ctx context.Context, id string) (Operation, bool, error) {
+	for _, c := range e.cat.Connections {
+		db := e.dbs[c]
+		if db.write == nil || e.ready(ctx, db) != nil {
+			continue
+		}
+		o, err := e.ledger(db).recover(ctx, id)
+		if err != nil {
+			return Operation{}, false, problem.List{db.fault(ctx, err)}
+		}
+		if o != nil {
+			return e.told(c, o), true, nil
+		}
+	}
+	return Operation{}, false, nil
+}
+
 // Settle approves or declines a preview in the name of a person, who must not be the one that asked for it.
 func (e *Engine) Settle(ctx context.Context, id string, approve bool, by, reason string) error {
 	o, db, err := e.find(ctx, id)

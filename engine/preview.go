@@ -46,7 +46,7 @@ func (w *write) preview(ctx context.Context) (*Answer, error) {
 		if err != nil {
 			return err
 		}
-		w.now = time.Unix(now, 0).UTC()
+		w.hear(now)
 		before, children, err := w.examine(ctx, tx)
 		if err != nil {
 			return err
@@ -54,10 +54,15 @@ func (w *write) preview(ctx context.Context) (*Answer, error) {
 		a, err = w.propose(ctx, tx, before, children, effects)
 		return err
 	})
-	if err != nil {
-		return nil, err
+	if err == nil {
+		return a, nil
 	}
-	return a, nil
+	if l := problem.From(err); l[0].Code == problem.OutcomeUnknown { // of a proposal that nobody has seen
+		p := refusals[sqlgen.Gone]
+		p.Stage, p.Err = problem.Database, l[0].Err
+		return nil, problem.List{&p}
+	}
+	return nil, err
 }
 
 // examine reads the rows of a change and checks all that can be checked without changing them.

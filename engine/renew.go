@@ -4,6 +4,7 @@ import (
 	"errors"
 	"reflect"
 	"sync"
+	"sync/atomic"
 
 	"resq/schema"
 	"resq/schema/problem"
@@ -11,8 +12,10 @@ import (
 
 // A shared counts the engines that use a pool; the last one closes it.
 type shared struct {
-	mu   sync.Mutex
-	uses int
+	mu    sync.Mutex
+	uses  int
+	open  sync.Map // ids of operations whose commit gave no word
+	clock atomic.Pointer[clock]
 }
 
 func (s *shared) take() {

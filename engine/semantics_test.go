@@ -51,6 +51,8 @@ func TestOwnMeanings(t *testing.T) {
 		{"MySQL finds an element inside an array of the array too", object{"resource": "T", "fields": []any{field("COUNT(*)")},
 			"conditions": group(object{"field": "doc", "fieldSqlFunc": "json_contains", "operator": "=", "token": "1"}, false)}, but("[[5]]", testdb.MySQL, "[[9]]")},
 		{"SQLite keeps decimals as doubles: 15 digits", first(field("CAST('12345678901234567.89' AS DECIMAL(20,2))")), but(`[["12345678901234567.89"]]`, testdb.SQLite, `[["12345678901234568.00"]]`)},
+		{"the capital of ß is a letter of its own to MySQL", object{"resource": "T", "fields": []any{field("COUNT(*)")}, "conditions": group(object{"field": "s", "operator": "LIKE", "token": "straẞe"}, false)},
+			but("[[1]]", testdb.MySQL, "[[0]]")},
 		{"a plain datetime is shown as the server prints it", first(object{"code": "at"}), but(`[["2024-02-29 12:34:56"]]`, testdb.MySQL, `[["2024-02-29 12:34:56.000000"]]`)},
 		{"a calculated one alike everywhere", first(field("COALESCE(at, day)")), every(`[["2024-02-29 12:34:56"]]`)},
 	} {

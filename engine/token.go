@@ -52,8 +52,8 @@ func derive(secret []byte, use string) []byte {
 
 const (
 	tokenForm = "rq1."
-	// skew is how far the clocks of replicas and database may be apart. The database's clock decides; the
-	// program's own only saves it the question about tokens that are long gone.
+	// skew is how far the clock that a program counts on from the database's may be off. The database's own decides;
+	// the other only saves it the question about tokens that are long gone.
 	skew = 150 * time.Second
 )
 

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"testing/fstest"
 
+	"resq/engine"
 	"resq/engine/policy"
 	"resq/testdb"
 )
@@ -120,9 +121,15 @@ type trio struct {
 
 func newTrio(t *testing.T, on testdb.Engine) *trio {
 	t.Helper()
+	return newTrioOf(t, on, worldCatalog, "id INTEGER NOT NULL PRIMARY KEY")
+}
+
+// newTrioOf makes the three with a catalog and a declaration of keys of their own.
+func newTrioOf(t *testing.T, on testdb.Engine, catalog, key string, change ...func(o *engine.Options)) *trio {
+	t.Helper()
 	var script strings.Builder
 	for _, w := range worlds {
-		tables := strings.ReplaceAll(worldTables, "PREFIX", w)
+		tables := strings.ReplaceAll(strings.ReplaceAll(worldTables, "PREFIX", w), "id INTEGER NOT NULL PRIMARY KEY", key)
 		if on.Name == testdb.Postgres {
 			tables = strings.ReplaceAll(tables, "DATETIME", "TIMESTAMP(0)")
 		}
@@ -130,8 +137,8 @@ func newTrio(t *testing.T, on testdb.Engine) *trio {
 	}
 	tr := &trio{on: on, dsn: testdb.Create(t, on, script.String()), engines: map[string]*bench{}}
 	for _, w := range worlds {
-		files := fstest.MapFS{"catalog.yaml": {Data: []byte(strings.ReplaceAll(worldCatalog, "PREFIX", w))}}
-		tr.engines[w] = newBench(t, on, files, map[string]string{"default": tr.dsn})
+		files := fstest.MapFS{"catalog.yaml": {Data: []byte(strings.ReplaceAll(catalog, "PREFIX", w))}}
+		tr.engines[w] = newBench(t, on, files, map[string]string{"default": tr.dsn}, change...)
 	}
 	db := testdb.Open(t, on, tr.dsn)
 	tr.load = func(script string) {

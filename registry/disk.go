@@ -28,7 +28,7 @@ func (osDisk) create(path string) (file, error) {
 	if err != nil {
 		return nil, err // a nil *os.File would be no nil file
 	}
-	return f, nil
+	return failing(f), nil
 }
 
 func (osDisk) remove(path string) error { return os.Remove(path) }

@@ -31,6 +31,7 @@ type file struct {
 	broken bool   // its text could not be parsed
 	decl   fileDecl
 	found  []found
+	told   int                 // how many there were before those told twice were taken together
 	bad    map[*yaml.Node]bool // nodes that are told already, and not read
 }
 

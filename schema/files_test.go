@@ -166,7 +166,7 @@ func TestPacks(t *testing.T) {
 // Validate reports on every file, good or not.
 func TestValidate(t *testing.T) {
 	dir := write(t, map[string]string{"a.yaml": one("A"), "b.yaml": "version: 1\nresources: [{code: B}]\n", "c.yaml": "["})
-	reports := Validate([]string{dir, filepath.Join(dir, "missing")}, testDSN)
+	reports, _ := Validate([]string{dir, filepath.Join(dir, "missing")}, testDSN)
 	var got []string
 	for _, r := range reports {
 		line := strings.TrimPrefix(r.File, filepath.ToSlash(dir)+"/")
@@ -184,7 +184,7 @@ func TestValidate(t *testing.T) {
 	if !slices.Equal(got, want) {
 		t.Errorf("reports\n got %s\nwant %s", strings.Join(got, "\n     "), strings.Join(want, "\n     "))
 	}
-	good := Validate([]string{filepath.Join(dir, "a.yaml")}, LoadOptions{DSN: map[string]string{"default": ""}})
+	good, _ := Validate([]string{filepath.Join(dir, "a.yaml")}, LoadOptions{DSN: map[string]string{"default": ""}})
 	if len(good) != 2 || good[1].File != "" || len(good[1].Problems) != 1 {
 		t.Errorf("a problem of the options: %+v", good)
 	}

@@ -60,11 +60,20 @@ type FileReport struct {
 }
 
 // Validate loads paths and reports on each file, the good ones included, in the order in which they were read. It
-// opens no database.
-func Validate(paths []string, opts LoadOptions) []FileReport {
+// opens no database. The catalog is for further checks alone: where row rules are all that is wrong it is there, too,
+// without what is wrong with them; it is nil otherwise.
+func Validate(paths []string, opts LoadOptions) ([]FileReport, *Catalog) {
 	l := newLoader(opts)
 	l.in.paths(paths)
-	_, _ = l.load()
+	cat, err := l.load()
+	told := len(l.general.found)
+	for _, f := range l.files {
+		told += f.told
+	}
+	if err != nil && told == l.spoilt {
+		l.finish()
+		cat = l.cat
+	}
 	reports := make([]FileReport, len(l.files))
 	for i, f := range l.files {
 		reports[i] = FileReport{File: f.name, Problems: f.problems()}
@@ -72,7 +81,7 @@ func Validate(paths []string, opts LoadOptions) []FileReport {
 	if p := l.general.problems(); len(p) > 0 {
 		reports = append(reports, FileReport{Problems: p})
 	}
-	return reports
+	return reports, cat
 }
 
 // A loader turns files into a catalog. The steps of load run in order over all files; each tells what it finds and
@@ -95,6 +104,7 @@ type loader struct {
 	setUnits  []*setUnit
 	guards    map[*Resource][]*Resource // whose row rule reads which resources
 	hints     map[hintKey]string
+	spoilt    int // problems of row rules
 }
 
 // A declared is a named thing with where it was declared.
@@ -196,6 +206,7 @@ func (f *file) problems() problem.List {
 	slices.SortStableFunc(f.found, func(a, b found) int {
 		return cmp.Or(cmp.Compare(a.at.line, b.at.line), cmp.Compare(a.at.col, b.at.col), cmp.Compare(a.msg, b.msg), cmp.Compare(a.hint, b.hint))
 	})
+	f.told = max(f.told, len(f.found))
 	f.found = slices.Compact(f.found) // a node may be reached twice: through an alias, or through a rule with many users
 	list := make(problem.List, len(f.found))
 	for i, p := range f.found {

@@ -18,16 +18,29 @@ type names struct {
 	set        *setUnit    // whose query this is
 	connection *Connection // that every resource must be on; nil when it is not known
 	uses       []*Resource // resources that queries read
+	broken     map[*query.Leaf]bool
+}
+
+// rest is a row rule without the comparisons in which something was told.
+func (n *names) rest(cond *query.Node) *query.Node {
+	if len(n.broken) == 0 {
+		return cond
+	}
+	return sound(cond, func(x *query.Leaf) bool { return n.broken[x] })
 }
 
 // guard checks the row rule of res and gives the resources that its queries read.
 func (n *names) guard(res *Resource, cond *query.Node) []*Resource {
+	before := len(n.file.found)
+	defer func() { n.l.spoilt += len(n.file.found) - before }()
 	n.condition(cond, &scope{sources: []source{{name: res.Code, res: res}}})
 	return n.uses
 }
 
 // anywhere checks a row rule apart from the resources that use it.
 func (n *names) anywhere(cond *query.Node) {
+	before := len(n.file.found)
+	defer func() { n.l.spoilt += len(n.file.found) - before }()
 	n.condition(cond, &scope{sources: []source{{any: true}}})
 }
 
@@ -43,7 +56,14 @@ func (n *names) conditionOn(c *query.Node, s *scope, main *source) {
 		return
 	}
 	for _, x := range c.Leaves {
+		before := len(n.file.found)
 		n.leaf(x, s, main)
+		if told := len(n.file.found) - before; told > 0 {
+			if n.broken == nil {
+				n.broken = map[*query.Leaf]bool{}
+			}
+			n.broken[x] = true
+		}
 	}
 	for _, child := range c.Children {
 		n.conditionOn(child, s, main)

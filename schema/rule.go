@@ -75,11 +75,29 @@ func (l *loader) declareSets() {
 	}
 }
 
-// decodeCondition reads a condition of the catalog; nil when it is broken, which is told at its places in the file.
+// decodeCondition reads a condition of the catalog. What is broken is told at its places in the file and left out, so
+// that the rest is checked as well; nil is nothing left.
 func (l *loader) decodeCondition(f *file, r raw) *query.Node {
 	n, err := query.DecodeRule(f.appendJSON(nil, r.node), l.opts.Limits)
-	if err != nil {
-		tellDecoded(f, r, err)
+	if err == nil {
+		return n
+	}
+	before := len(f.found)
+	tellDecoded(f, r, err)
+	l.spoilt += len(f.found) - before
+	return sound(n, func(x *query.Leaf) bool {
+		return slices.ContainsFunc(problem.From(err), func(p *problem.Problem) bool { return p.At == x.At || strings.HasPrefix(p.At, x.At+"/") })
+	})
+}
+
+// sound is a condition without its broken comparisons; nil when nothing is left of it.
+func sound(n *query.Node, broken func(*query.Leaf) bool) *query.Node {
+	if n == nil {
+		return nil
+	}
+	n.Leaves = slices.DeleteFunc(n.Leaves, broken)
+	n.Children = slices.DeleteFunc(n.Children, func(c *query.Node) bool { return sound(c, broken) == nil })
+	if len(n.Leaves)+len(n.Children) == 0 {
 		return nil
 	}
 	return n
@@ -120,6 +138,7 @@ func (l *loader) bindRules() {
 				if c.Rows = l.decodeCondition(u.file, d.cond); c.Rows != nil {
 					n := &names{l: l, file: u.file, raw: d.cond, rule: u.rule}
 					n.anywhere(c.Rows)
+					c.Rows = n.rest(c.Rows)
 				}
 			}
 			for _, s := range d.set {
@@ -211,9 +230,11 @@ func (l *loader) bindRows() {
 			l.bindRuleUse(u, d)
 		case d.cond.given():
 			if cond := l.decodeCondition(u.file, d.cond); cond != nil {
-				u.res.Rows = &Rows{Cond: cond}
 				n := &names{l: l, file: u.file, raw: d.cond, connection: u.res.Connection}
 				l.guardedBy(u, n.guard(u.res, cond))
+				if cond = n.rest(cond); cond != nil {
+					u.res.Rows = &Rows{Cond: cond}
+				}
 			}
 		}
 	}
@@ -256,6 +277,7 @@ func (l *loader) bindRuleUse(u *resUnit, d *rowsDecl) {
 		if c.Rows != nil {
 			n := &names{l: l, file: found.file, raw: found.thing.decl.cases[i].cond, rule: rule, connection: u.res.Connection}
 			l.guardedBy(u, n.guard(u.res, c.Rows))
+			rule.Cases[i].Rows = n.rest(c.Rows)
 		}
 	}
 }

@@ -112,7 +112,7 @@ func (s *Server) run(ctx context.Context, c caller, d *definition, request strin
 	case toolQuery:
 		a, err = backend.Query(ctx, who, c.view.profile.usual(args))
 	default:
-		a, err = backend.Write(ctx, who, engine.Call{Tool: d.Name, Request: request, Args: args})
+		a, err = backend.Write(ctx, who, engine.Call{Tool: d.Name, Request: request, Args: args, Still: c.still})
 	}
 	if err == nil && a == nil {
 		err = internal(fmt.Errorf("%s gave neither an answer nor an error", d.Name))

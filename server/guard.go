@@ -113,6 +113,12 @@ func (g *guard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // single answer in headers. A profile that does not exist is a path that does not exist.
 func (g *guard) caller(r *http.Request, who *policy.Principal) (caller, *refusal) {
 	c := caller{who: who, verbs: g.s.verbs(who)}
+	if g.s.opts.Authenticate != nil {
+		c.still = func() *policy.Principal {
+			now, _ := g.authenticate(r)
+			return now
+		}
+	}
 	p, err := g.s.opts.Profile, error(nil)
 	if name, named := strings.CutPrefix(r.URL.Path, Path+profilePath); named && name != "" {
 		p, err = newProfile(name, r.URL.RawQuery)

@@ -106,7 +106,8 @@ func (d *definition) tool() mcp.Tool {
 // travels in one; from handle on it is a parameter.
 type caller struct {
 	who     *policy.Principal
-	verbs   engine.Verbs // what it can do with some resource or other
+	still   func() *policy.Principal // who it is by now, nil when nobody any more; nil where that cannot change
+	verbs   engine.Verbs             // what it can do with some resource or other
 	args    []byte
 	view    *view
 	version int    // of the answers: 1, 2, or 0 for one that does not exist

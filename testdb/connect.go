@@ -93,3 +93,12 @@ func (c dsnConnector) Connect(ctx context.Context) (driver.Conn, error) {
 }
 
 func (c dsnConnector) Driver() driver.Driver { return c.driver }
+
+// OpenServer gives a pool on the server of e itself, whether it answers or not. The caller closes it.
+func OpenServer(e Engine) *sql.DB {
+	db, err := connect(e.Name, e.DSN)
+	if err != nil {
+		panic(fmt.Sprintf("address of a test server: %v", err))
+	}
+	return db
+}

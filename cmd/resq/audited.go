@@ -96,7 +96,7 @@ func (o *opened) audited(ctx context.Context) error {
 		return failure{fmt.Errorf("the audit of writes cannot be kept in %s: %w", o.audit.dir, err)}
 	}
 	for _, r := range f.Pending() {
-		x, found, err := o.engine.Operation(ctx, r.Operation)
+		x, found, err := o.engine.Recover(ctx, r.Operation)
 		if err != nil {
 			continue // the database does not answer; the next start tries again
 		}

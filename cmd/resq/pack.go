@@ -57,7 +57,11 @@ func packDatabase(ctx context.Context, p resources.Pack, dir string, progress io
 	if err != nil {
 		return "", fmt.Errorf("make the database of %s: %w", p.Name, err)
 	}
-	if err := os.Rename(half, path); err != nil {
+	// Linked and not renamed: of two servers that start at once the second does not put its database in the place of the
+	// first one's, in which something may have been written by now.
+	if err := os.Link(half, path); errors.Is(err, fs.ErrExist) {
+		return path, nil
+	} else if err != nil {
 		return "", err
 	}
 	fmt.Fprintf(progress, "resq: made the database of %s in %s (%v)\n", p.Name, path, time.Since(start).Round(time.Millisecond))

@@ -37,8 +37,10 @@ func validateCommand() *cobra.Command {
 func validate(cmd *cobra.Command, paths []string, connect bool) error {
 	out, errOut := cmd.OutOrStdout(), cmd.ErrOrStderr()
 	files, bad := 0, 0
-	reports := schema.Validate(paths, schema.LoadOptions{Offline: !connect})
-	addRuleProblems(reports, paths, connect)
+	reports, cat := schema.Validate(paths, schema.LoadOptions{Offline: !connect})
+	if cat != nil {
+		addRuleProblems(reports, cat)
+	}
 	for _, r := range reports {
 		if r.File != "" {
 			files++
@@ -70,13 +72,8 @@ func counted(n int, what string) string {
 	return fmt.Sprintf("%d %ss", n, what)
 }
 
-// addRuleProblems adds what only binding the row rules and sets shows, to the files it stands in. It needs a
-// catalog that is sound otherwise.
-func addRuleProblems(reports []schema.FileReport, paths []string, connect bool) {
-	cat, err := schema.Load(paths, schema.LoadOptions{Offline: !connect})
-	if err != nil {
-		return // told already
-	}
+// addRuleProblems adds what only binding the row rules and sets shows, to the files it stands in.
+func addRuleProblems(reports []schema.FileReport, cat *schema.Catalog) {
 	for _, p := range problem.From(engine.Check(cat)) {
 		for i := range reports {
 			if strings.HasPrefix(p.At, reports[i].File+":") {

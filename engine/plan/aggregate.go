@@ -91,4 +91,9 @@ func (x *xbinder) stringAggregate(call *Call, c *query.Call) {
 	} else if call.Distinct {
 		call.OrderBy[0].Expr = call.Args[0] // texts that are alike are one
 	}
+	for i, o := range call.OrderBy {
+		if o.Expr.Type().Kind == schema.JSON {
+			call.OrderBy[i].Expr = call.Args[0]
+		}
+	}
 }

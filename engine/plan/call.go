@@ -78,7 +78,9 @@ func (x *xbinder) call(c *query.Call) Expr {
 	if !ok || call.Fn.Class == funcs.Scalar {
 		return e
 	}
-	call.Distinct = c.Distinct
+	if call.Distinct = c.Distinct; c.Distinct && call.Args[0].Type().Kind == schema.JSON {
+		call.Args[0] = asText(call.Args[0]) // not every kind of document can be told apart
+	}
 	if call.Fn.Name == "GROUP_CONCAT" {
 		x.stringAggregate(call, c)
 	}
@@ -301,6 +303,8 @@ func (x *xbinder) argument(f *funcs.Func, i int, o operand, shared schema.Type, 
 	}
 	if f.Class == funcs.Aggregate && f.Name != "COUNT" {
 		switch o.e.Type().Kind {
+		case schema.Binary:
+			x.fail(problem.InvalidArgument, problem.Semantics, f.Name+" of binary values", "COUNT takes them; not every database has a least of them")
 		case schema.UUID, schema.JSON, schema.Enum:
 			return asText(o.e)
 		}

@@ -157,7 +157,7 @@ func (b *binder) tieOutputs(q *Query) {
 		case schema.JSON, schema.Binary:
 			continue
 		}
-		if o.Mask != "" || o.Field != nil && o.Field.Native != "" {
+		if o.Mask != "" {
 			continue
 		}
 		if slices.ContainsFunc(q.Order, func(k Order) bool { return k.Ordinal == i+1 || k.Expr != nil && same(k.Expr, o.Expr) }) {

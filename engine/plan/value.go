@@ -142,6 +142,21 @@ func parseMoment(s string, t schema.Type, f *schema.Field) (*Arg, bool) {
 	return nil, false
 }
 
+var (
+	zeroText = regexp.MustCompile(`^[0-9]{4}-(00-([0-2][0-9]|3[01])|(0[1-9]|1[0-2])-00)( 00:00:00)?$`)
+	longText = regexp.MustCompile(`^-?([0-9]{2}|[0-7][0-9]{2}|8[0-2][0-9]|83[0-8]):[0-5][0-9]:[0-5][0-9](\.[0-9]{1,6})?$`)
+)
+
+// parseOdd reads what only MySQL keeps in a column: dates without a month or day, and times beyond a day. They are
+// shown, so they can be asked for.
+func parseOdd(s string, t schema.Type, f *schema.Field) (*Arg, bool) {
+	switch {
+	case (t.Kind == schema.Date || t.Kind == schema.DateTime) && zeroText.MatchString(s), t.Kind == schema.Time && longText.MatchString(s):
+		return &Arg{Value: s, T: t, Zone: f.Zone}, true
+	}
+	return nil, false
+}
+
 // argText gives a literal's text, to read it anew.
 func argText(a *Arg) (string, bool) {
 	switch v := a.Value.(type) {
@@ -204,6 +219,9 @@ func (b *binder) token(s, at string, x Expr) Expr {
 		}
 	}
 	a, ok := parseValue(s, t, f)
+	if !ok && f != nil && b.conn != nil && b.conn.Driver == "mysql" {
+		a, ok = parseOdd(s, t, f)
+	}
 	if !ok && t.Kind == schema.Integer && f == nil {
 		// A computed integer compares with any number.
 		a, ok = parseValue(s, schema.Type{Kind: schema.Decimal}, nil)

@@ -300,9 +300,10 @@ func (w *Writer) Orders(keys []plan.Order) *Writer {
 	})
 }
 
-// key writes a value to sort or group by: a column as the database has it, so that an index serves.
+// key writes a value to sort or group by: a column as the database has it, so that an index serves, unless its type is
+// one of the database's own, which may have no order.
 func (w *Writer) key(e plan.Expr) {
-	if c, ok := e.(*plan.Column); ok {
+	if c, ok := e.(*plan.Column); ok && (c.Field == nil || c.Field.Native == "" || c.Field.Array) {
 		w.column(c)
 		return
 	}

@@ -82,6 +82,7 @@ func (w *Writer) block(q *plan.Query, u use) {
 		case u.extra && o.Gathered():
 			p.d.Concat(p, o.Expr.(*plan.Call), false)
 		case ok && !u.names:
+			p.grouped = len(q.Group) > 0 || q.Distinct
 			w.d.Output(p, c)
 		case ok && c.Field != nil && (c.Field.Native != "" || c.Field.Array || c.Field.Type.Kind == schema.Enum):
 			p.Expr(c) // what refers to the output knows it as text or JSON

@@ -29,7 +29,13 @@ type Writer struct {
 	given *[]*plan.Arg
 	fence bool
 	err   *error
+
+	grouped bool
 }
+
+// Grouped says whether the outputs that are being written stand for several rows, so that they must be what those were
+// grouped by.
+func (w *Writer) Grouped() bool { return w.grouped }
 
 func newWriter(d Dialect, fence bool) *Writer {
 	return &Writer{d: d, args: new([]any), given: new([]*plan.Arg), fence: fence, err: new(error)}

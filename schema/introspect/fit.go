@@ -61,6 +61,9 @@ func (c *check) mismatch(f fieldEntry, col *Column) string {
 	default:
 		return "; the two are not compared or written alike"
 	}
+	if c.s.Driver == "postgres" && col.padded() && !f.native {
+		return "; its values are filled up with blanks, which only a field with native: " + col.Native + " is without"
+	}
 	if c.s.Driver == "postgres" && f.native != (col.Native != "") {
 		return "; a type that the catalog has no name for is declared as native"
 	}

@@ -87,7 +87,7 @@ func (s *Snapshot) candidates(t *Table) []*Column {
 
 // tells says whether values of the column's type can tell rows apart.
 func (s *Snapshot) tells(c *Column) bool {
-	if c.Array || c.Native != "" {
+	if c.Array || c.Native != "" && !c.padded() {
 		return false
 	}
 	switch c.Type.Kind {

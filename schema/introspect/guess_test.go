@@ -84,7 +84,6 @@ func TestGuess(t *testing.T) {
 		"declared":        {`CREATE TABLE t (id INT, v INT NOT NULL UNIQUE); INSERT INTO t VALUES (1, 1), (2, 2)`, "=v"},
 		"collation":       {`CREATE TABLE t (code TEXT COLLATE NOCASE); INSERT INTO t VALUES ('a'), ('A')`, ""},
 		"view":            {`CREATE TABLE u (id INTEGER PRIMARY KEY); CREATE VIEW t AS SELECT id AS code FROM u; INSERT INTO u VALUES (1), (2)`, ""},
-		"virtual":         {`CREATE VIRTUAL TABLE t USING fts5(code); INSERT INTO t VALUES ('a'), ('b')`, "code"},
 		"many columns":    {`CREATE TABLE t (` + columns(300) + `); INSERT INTO t (a0id, a7id) VALUES (1, 1), (1, 2)`, "a7id"},
 		"too many":        {`CREATE TABLE t (` + columns(300) + `); INSERT INTO t (a8id) VALUES (1), (2)`, ""},
 	} {

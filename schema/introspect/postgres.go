@@ -149,7 +149,7 @@ func (p *postgresDB) readColumns(ctx context.Context, c *sql.Conn, _ *Snapshot) 
 		col.Generated = generated != "" || identity == "a"
 		if generated == "" {
 			col.Filled = def != "" || identity != ""
-			if !col.Array && col.Native == "" {
+			if !col.Array && (col.Native == "" || col.padded()) {
 				col.Default = literal(def, col.Type.Kind)
 			}
 		}

@@ -60,7 +60,7 @@ func TestPostgres(t *testing.T) {
       f4: {type: number}
       f8: {type: number}
       b: {type: bool, nullable: false, default: false}
-      c5: {type: string, maxLength: 5}
+      c5: {type: string, maxLength: 5, native: character(5)}
       v: {type: string, description: ", no name here"}
       v5: {type: string, maxLength: 5, default: "it's"}
       c1: {type: string, maxLength: 1}

@@ -66,11 +66,19 @@ func (p *postgresDB) setType(c *Column, oid int64, mod int) (def string) {
 			c.Native = name
 		}
 	}
+	if t != nil && t.system && t.name == "bpchar" && !c.Array {
+		c.Native = name // as a text it loses the blanks that fill it up
+	}
 	c.Type = schema.Type{Kind: kind}
 	if known {
 		c.measure(t.name, mod)
 	}
 	return def
+}
+
+// padded says whether the column is a CHAR of PostgreSQL.
+func (c *Column) padded() bool {
+	return c.Native == "character" || c.Native == "bpchar" || strings.HasPrefix(c.Native, "character(")
 }
 
 // measure reads the length that is packed into the type's modifier; -1 is none.

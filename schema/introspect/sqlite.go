@@ -44,7 +44,11 @@ func readSQLite(ctx context.Context, c *sql.Conn, s *Snapshot) error {
 			return err
 		}
 		t.View = kind == "view"
-		if s.covers(t.Schema, t.Name) {
+		switch {
+		case !s.covers(t.Schema, t.Name):
+		case kind == "virtual": // its module may do more than read, so the engine's connections do not admit it
+			s.note("%s was left out: it is a virtual table, which is not read", s.title(t.Table))
+		default:
 			tables = append(tables, t)
 		}
 		return nil

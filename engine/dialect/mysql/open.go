@@ -62,12 +62,18 @@ func (Dialect) Connector(c *schema.Connection, timeout time.Duration) (driver.Co
 	if err != nil {
 		return nil, err
 	}
+	cfg.ReadTimeout = silence(timeout)
 	in, err := mysql.NewConnector(cfg)
 	if err != nil {
 		return nil, errors.New("the dsn of connection " + c.Name + " is not understood")
 	}
 	return &connector{Connector: in, timeout: timeout}, nil
 }
+
+// silence is how long the server may say nothing while it is asked something. No statement takes longer than
+// timeout; the driver waits for the answer to COMMIT and ROLLBACK under no context, and would for ever when the
+// network has gone.
+func silence(timeout time.Duration) time.Duration { return timeout + time.Second }
 
 // Inspect opens the database for reading its schema.
 func (Dialect) Inspect(c *schema.Connection) (*sql.DB, error) {

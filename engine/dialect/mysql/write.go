@@ -24,6 +24,7 @@ func (Dialect) Writer(c *schema.Connection, timeout time.Duration) (driver.Conne
 		return nil, err
 	}
 	cfg.RejectReadOnly = true // a server that was demoted: the driver drops the connection and looks anew
+	cfg.ReadTimeout = silence(timeout)
 	in, err := mysql.NewConnector(cfg)
 	if err != nil {
 		return nil, errors.New("the dsn of connection " + c.Name + " is not understood")

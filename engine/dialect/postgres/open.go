@@ -101,6 +101,8 @@ func (Dialect) Classify(err error) problem.Code {
 	switch {
 	case e.Code == "57014":
 		return problem.Timeout
+	case e.Code == "0A000" && e.File == "numeric.c": // an infinite moment has no year that a whole number could hold
+		return problem.DataError
 	case strings.HasPrefix(e.Code, "22"), strings.HasPrefix(e.Code, "21"):
 		return problem.DataError
 	case strings.HasPrefix(e.Code, "54"):

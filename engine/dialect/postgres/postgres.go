@@ -3,7 +3,9 @@ package postgres
 
 import (
 	"math"
+	"slices"
 	"strconv"
+	"strings"
 
 	"resq/engine/plan"
 	"resq/engine/sqlgen"
@@ -122,8 +124,9 @@ func (Dialect) Column(w *sqlgen.Writer, c *plan.Column) {
 // Output writes PostgreSQL's own types as it prints them, and composite values as JSON: the driver has forms
 // of its own for some.
 func (d Dialect) Output(w *sqlgen.Writer, c *plan.Column) {
+	_, filled := padded(c)
 	switch {
-	case c.Field == nil || c.Field.Native == "" || c.Field.Array:
+	case c.Field == nil || c.Field.Native == "" || c.Field.Array || filled && !w.Grouped(): // a CHAR is shown as it is stored
 		w.Column(c)
 	case c.Field.Type.Kind == schema.JSON:
 		w.SQL("to_jsonb(").Column(c).SQL(")")
@@ -148,6 +151,39 @@ func own(l, r plan.Expr) (*plan.Column, bool) {
 	return c, isArg && a.Value != nil && a.Bare
 }
 
+// padded says whether a column is a CHAR, whose values are filled up with blanks. As a text it has none of them.
+func padded(e plan.Expr) (*plan.Column, bool) {
+	c, ok := e.(*plan.Column)
+	return c, ok && c.Field != nil && !c.Field.Array && (strings.HasPrefix(c.Field.Native, "character(") || c.Field.Native == "character" || c.Field.Native == "bpchar")
+}
+
+// filled compares CHARs with each other, or with a value, in their own type, so that an index serves. It says false,
+// and writes nothing, for anything else. A value that ends in a blank is none of theirs, though it would equal one.
+func filled(w *sqlgen.Writer, x *plan.Compare) bool {
+	l, ok := padded(x.L)
+	if !ok || x.Op != query.Eq {
+		return false
+	}
+	if r, ok := padded(x.R); ok {
+		w.SQL("(").Column(l).SQL(" = ").Column(r).SQL(")")
+		return true
+	}
+	if !unfilled(x.R) {
+		return false
+	}
+	w.SQL("(").Column(l).SQL(" = CAST(").Expr(x.R).SQL(" AS bpchar))")
+	return true
+}
+
+func unfilled(e plan.Expr) bool {
+	a, ok := e.(*plan.Arg)
+	if !ok {
+		return false
+	}
+	s, ok := a.Value.(string)
+	return ok && !strings.HasSuffix(s, " ")
+}
+
 // Compare compares an enum or a zoned time with a value in the column's own type. The order of an enum's
 // values is that of their texts, as elsewhere, and not that of their declaration.
 func (d Dialect) Compare(w *sqlgen.Writer, x *plan.Compare) {
@@ -155,7 +191,7 @@ func (d Dialect) Compare(w *sqlgen.Writer, x *plan.Compare) {
 		w.SQL("(").Column(c).SQL(sqlgen.Operator(x.Op)).Expr(x.R).SQL(")")
 		return
 	}
-	if sqlgen.Instants(w, x) {
+	if sqlgen.Instants(w, x) || filled(w, x) {
 		return
 	}
 	d.ANSI.Compare(w, x)
@@ -163,6 +199,14 @@ func (d Dialect) Compare(w *sqlgen.Writer, x *plan.Compare) {
 
 // In lists values in the column's own type.
 func (d Dialect) In(w *sqlgen.Writer, x *plan.List) {
+	if l, ok := padded(x.X); ok && !slices.ContainsFunc(x.Xs, func(e plan.Expr) bool { return !unfilled(e) }) {
+		w.SQL("(").Column(l)
+		if x.Not {
+			w.SQL(" NOT")
+		}
+		w.SQL(" IN (").Commas(len(x.Xs), func(i int) { w.SQL("CAST(").Expr(x.Xs[i]).SQL(" AS bpchar)") }).SQL("))")
+		return
+	}
 	c, ok := own(x.X, x.Xs[0])
 	if !ok {
 		d.ANSI.In(w, x)

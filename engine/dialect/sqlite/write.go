@@ -84,7 +84,7 @@ func (Dialect) Refusal(err error) sqlgen.Refusal {
 	switch e.Code() & 0xff {
 	case 5, 6: // BUSY, LOCKED
 		return sqlgen.Busy
-	case 8: // READONLY
+	case 8, 10, 13: // READONLY, IOERR, FULL
 		return sqlgen.ReadOnly
 	case 18, 20, 25: // TOOBIG, MISMATCH, RANGE
 		return sqlgen.Unfit
