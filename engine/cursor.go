@@ -35,7 +35,7 @@ func about(who *policy.Principal, r *query.Request) []byte {
 	return append(shape[:], who.Name...)
 }
 
-// close seals the sort keys of the last row of a page.
+// close seals the number of rows so far and the sort keys of the last of them.
 func (s *sealer) close(who *policy.Principal, r *query.Request, keys []any) (string, error) {
 	texts := make([]string, len(keys))
 	for i, k := range keys {
@@ -88,6 +88,19 @@ func unsealed(plain []byte) ([]any, bool) {
 		keys[i] = v
 	}
 	return keys, true
+}
+
+// cursor is one for the rows behind the first n, or nothing where there is none.
+func (s *shaper) cursor(n int64) (string, error) {
+	keys, ok := s.keys()
+	if !ok || len(keys) == 0 {
+		return "", nil
+	}
+	c, err := s.e.seal.close(s.who, s.r, append([]any{n}, keys...))
+	if len(c) > query.MaxCursor {
+		c = ""
+	}
+	return c, err
 }
 
 // keys are the sort keys of the last row. It says false where one of them, given back, would not be compared as the

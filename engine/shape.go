@@ -316,18 +316,16 @@ func (s *shaper) answer(total int64) (*Answer, error) {
 	}
 	meta = strconv.AppendBool(append(meta, `,"hasMore":`...), s.more)
 	if s.more {
-		next := page.Offset + s.n
-		if s.r.Cursor == "" && next <= s.e.opts.Limits.Offset {
+		next := page.Offset + page.Seen + s.n
+		cursor, err := s.cursor(next)
+		if err != nil {
+			return nil, err
+		}
+		if (s.r.Cursor == "" || cursor == "") && next <= s.e.opts.Limits.Offset {
 			meta = strconv.AppendInt(append(meta, `,"nextOffset":`...), next, 10)
 		}
-		if keys, ok := s.keys(); ok && len(page.Keys) > 0 {
-			c, err := s.e.seal.close(s.who, s.r, keys)
-			if err != nil {
-				return nil, err
-			}
-			if len(c) <= query.MaxCursor {
-				meta = appendString(append(meta, `,"cursor":`...), c)
-			}
+		if cursor != "" {
+			meta = appendString(append(meta, `,"cursor":`...), cursor)
 		}
 	}
 	if len(s.notices) > 0 {

@@ -183,6 +183,7 @@ func (s *Server) pages(ctx context.Context, c caller, d *definition, args []byte
 			request.remove("offset")
 			request.set("cursor", scalar(meta.Cursor))
 		default:
+			request.remove("cursor")
 			request.set("offset", scalar(*meta.NextOffset))
 		}
 	}

@@ -16,7 +16,7 @@ import (
 type Options struct {
 	Limits query.Limits
 	Now    time.Time // the one instant of this request
-	After  []any     // values of the sort keys of a cursor's row, as the database gave them; nil begins at the start
+	After  []any     // of a cursor: the rows so far and the last one's sort keys, as the database gave them; nil begins at the start
 	// Set gives the values of a set that is on another connection than the request, as texts; nil when the
 	// principal lacks an attribute that the set depends on.
 	Set func(*schema.Set) ([]string, error)

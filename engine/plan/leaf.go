@@ -525,7 +525,7 @@ func (b *binder) queryLeaf(sc *scope, l *query.Leaf, x Expr) Expr {
 	switch l.Op {
 	case query.In, query.NotIn:
 		w := q
-		if q.composite() {
+		if len(q.Sets) > 0 || q.Limit >= 0 || q.Offset > 0 {
 			w = b.around(q)
 		}
 		l2, r2 := meet(x, w.Out[0].Expr)

@@ -254,7 +254,7 @@ func (q *Query) repeat() {
 // keyset adds the values of the sort keys as outputs, so that a cursor can be made of a row.
 func (b *binder) keyset(q *Query) {
 	for _, o := range q.Order {
-		if o.Expr == nil || !comparable(o.Expr) {
+		if o.Expr == nil || !comparedAsSorted(o.Expr) {
 			return
 		}
 	}
@@ -270,9 +270,9 @@ func (b *binder) keyset(q *Query) {
 	}
 }
 
-// comparable says whether a sort key is compared as it is sorted. An enum is sorted by its declaration and compared
+// comparedAsSorted says whether a sort key is compared as it is sorted. An enum is sorted by its declaration and compared
 // as a text, and so is a type of the database's own.
-func comparable(e Expr) bool {
+func comparedAsSorted(e Expr) bool {
 	switch e.Type().Kind {
 	case schema.Any, schema.JSON, schema.Binary, schema.Enum:
 		return false
@@ -284,6 +284,10 @@ func comparable(e Expr) bool {
 // page settles the window of rows: where the sort keys' values are found, and where a cursor begins.
 func (b *binder) page(p *Plan, q *Query, r *query.Request, o Options) {
 	p.page = Page{Limit: q.Limit, Offset: q.Offset}
+	if len(o.After) > 0 {
+		p.page.Seen, _ = o.After[0].(int64)
+		o.After = o.After[1:]
+	}
 	if q.grouped || q.Distinct || len(q.Sets) > 0 {
 		if r.Cursor != "" {
 			b.add(problem.InvalidArgument, problem.Semantics, "/cursor", "a grouped, distinct or combined result has no cursor", "page with offset")
@@ -297,7 +301,7 @@ func (b *binder) page(p *Plan, q *Query, r *query.Request, o Options) {
 		if e != nil {
 			i = slices.IndexFunc(q.Out, func(x *Output) bool { return x.Mask == "" && same(x.Expr, e) })
 		}
-		if i < 0 || !comparable(q.Out[i].Expr) {
+		if i < 0 || !comparedAsSorted(q.Out[i].Expr) {
 			keys = nil
 			break
 		}

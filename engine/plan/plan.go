@@ -36,6 +36,7 @@ func (p *Plan) Notices() []string { return p.notices }
 // A Page is the window of rows that was asked for.
 type Page struct {
 	Limit, Offset int64
+	Seen          int64 // rows in front of the cursor
 	// Keys are the outputs of the root that hold the values of its sort keys, when the order is total and a
 	// cursor can be made of them; else nil.
 	Keys []int

@@ -97,6 +97,9 @@ func (w *Writer) withs(q *plan.Query) string {
 		if i > 0 {
 			p.SQL(", ")
 		}
+		if c.Code == "" {
+			p.derived(c.Query) // it was no named query before, and may name a source outside
+		}
 		p.Alias('n', c.ID).SQL(" AS ").named(c.Query)
 	}
 	for i, s := range walked {
