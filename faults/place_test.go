@@ -471,9 +471,9 @@ type books struct {
 	recovered                                    int // outcomes that a later start found out
 }
 
-// audit reads the books and compares them: every applied operation changed one row once (or made one), its intent
-// and exactly one outcome of success stand in the audits of all state directories, and no other outcome tells of
-// a success.
+// audit reads the books and compares them: every applied operation changed one row once (or made one), its intent and
+// an outcome of success stand in the audits of all state directories, and no outcome tells of a success that was none.
+// One process tells of a success once; of several that tried the same, each tells what became of its own intent.
 func (p *place) audit(states int) books {
 	p.t.Helper()
 	db := testdb.Open(p.t, p.on, p.direct)
@@ -527,7 +527,7 @@ func (p *place) audit(states int) books {
 		if intents[op] == 0 {
 			p.t.Errorf("operation %s was applied without an intent", op)
 		}
-		if outcomes[op] != 1 {
+		if n := outcomes[op]; n == 0 || n > 1 && states == 1 {
 			p.t.Errorf("operation %s was applied, and the audit tells of its success %d times", op, outcomes[op])
 		}
 	}

@@ -204,6 +204,7 @@ func TestK2SecretRotated(t *testing.T) {
 		r := c.must(t, "res-undo", undo)
 		back, _ := tokenOf(r)
 		wants(t, "an undo of what the earlier secret sealed", r, "CONFIRM_REQUIRED", "")
+		p.run("audit", "verify", "--config", p.config(), "--state", p.state(0)) // the audit has lines of both
 		third := change(3, 7)
 		fresh, _ := c.propose(t, third)
 		s.stop()

@@ -2,6 +2,7 @@ package registry
 
 import (
 	"fmt"
+	"slices"
 	"time"
 )
 
@@ -34,8 +35,9 @@ func (f *Finding) Error() string { return fmt.Sprintf("%s:%d: %s", f.File, f.Lin
 // others, and with a secret that the signatures are the server's. The error is the first break as a *Finding, or
 // that of a file that cannot be read; the report has what was found all the same. What a crash leaves, and a clock
 // that went back, are notes. Lines cut off at the end, and whole files taken away at the beginning, cannot be
-// known from the rest: the report says where each chain begins and ends.
-func Verify(dir string, secret []byte) (Report, error) {
+// known from the rest: the report says where each chain begins and ends. Lines from before the secret was changed are
+// signed with an earlier one.
+func Verify(dir string, secret []byte, earlier ...[]byte) (Report, error) {
 	var r Report
 	chains, err := openChains(dir)
 	if err != nil {
@@ -45,7 +47,9 @@ func Verify(dir string, secret []byte) (Report, error) {
 	for _, c := range chains {
 		v := verifier{ChainReport: ChainReport{Dir: c}}
 		if len(secret) > 0 {
-			v.sign = newSigner(secret)
+			for _, s := range append([][]byte{secret}, earlier...) {
+				v.sign = append(v.sign, newSigner(s))
+			}
 		}
 		err := v.chain()
 		if v.Break != nil {
@@ -62,7 +66,7 @@ func Verify(dir string, secret []byte) (Report, error) {
 // A verifier walks along one chain.
 type verifier struct {
 	ChainReport
-	sign *signer // nil: signatures are not checked
+	sign []*signer // one of whom signed; none: signatures are not checked
 
 	last     Line // the one before; none when its number is 0
 	at       position
@@ -131,7 +135,7 @@ func (v *verifier) line(l *Line) bool {
 	switch {
 	case l.No == 1 && e.Event != EventOpen:
 		return v.broken(l, "the file does not begin with the line that opens it: lines before it are missing")
-	case e.signed() && v.sign != nil && !v.sign.vouches(l.Raw):
+	case e.signed() && v.sign != nil && !slices.ContainsFunc(v.sign, func(s *signer) bool { return s.vouches(l.Raw) }):
 		return v.broken(l, "the signature does not fit: the line was changed or forged, or the server had another secret")
 	}
 	if !v.link(l) || e.Event == EventOpen && !v.opening(l) {

@@ -196,7 +196,7 @@ func auditVerifyCommand() *cobra.Command {
 				return err
 			}
 		}
-		r, err := registry.Verify(dir, secret)
+		r, err := registry.Verify(dir, secret, c.Previous...)
 		printReport(cmd.OutOrStdout(), cmd.ErrOrStderr(), r, links)
 		var broken *registry.Finding
 		if errors.As(err, &broken) {
