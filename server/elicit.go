@@ -37,8 +37,8 @@ const (
 	askedRow  = 300 // characters
 )
 
-// question are the words of the question, beside the summary of the change.
-type question struct {
+// asking are the words of the question, beside the summary of the change.
+type asking struct {
 	Rows       string `json:"rows"`
 	End        string `json:"end"`
 	Dependents string `json:"dependents"`
@@ -131,7 +131,7 @@ func (s *Server) recordConsent(ctx context.Context, c caller, r *Reply) {
 // form is the question about a preview. What rows hold may be written to be read by whoever decides, so it stands
 // in lines of its own that are indented and quoted, cut and without anything invisible, and what is asked stands
 // after all of it and in the form.
-func (q *question) form(p *engine.Preview, text string) mcp.ElicitationParams {
+func (q *asking) form(p *engine.Preview, text string) mcp.ElicitationParams {
 	var told struct {
 		Rows       []json.RawMessage
 		Total      int `json:"rows_total"`

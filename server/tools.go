@@ -38,7 +38,7 @@ type toolbox struct {
 	Prompts      []prompt     `json:"prompts"`
 	Template     words        `json:"template"` // of the resources
 	Export       words        `json:"export"`   // of large answers
-	Question     question     `json:"question"` // whether to apply a preview
+	Question     asking       `json:"question"` // whether to apply a preview
 	// Seed are the texts of the profile contract=seed, which must not speak of what it leaves out: the
 	// instructions, tools by name, and descriptions by the place of their schema ("" is none).
 	Seed map[string]string `json:"seed"`
