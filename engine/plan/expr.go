@@ -208,7 +208,7 @@ func (x *xbinder) need(e Expr) Expr {
 	return e
 }
 
-// bareName finds the field of the main resource, or else of the one relation that has it.
+// bareName finds the one source that has the field, or the output of that name where outputs have one.
 func (x *xbinder) bareName(name string) Expr {
 	if x.cl.outputs {
 		if o, _, ok := x.sc.outputNamed(name); ok && (o.Field == nil || !x.known(name)) {
@@ -217,18 +217,18 @@ func (x *xbinder) bareName(name string) Expr {
 	}
 	var hit *Source
 	var places []string
-	for i, s := range x.sc.sources {
+	for _, s := range x.sc.sources {
 		if _, ok := x.lookup(s.src, name); ok {
 			hit = s.src
 			places = append(places, s.code)
-			if i == 0 {
-				break
-			}
 		}
 	}
 	switch {
 	case len(places) > 1:
-		x.fail(problem.AmbiguousField, problem.Names, "several relations here have a field "+problem.Quote(name), "say which: "+strings.Join(qualify(places, name), " or "))
+		if o, _, ok := x.sc.outputNamed(name); ok && x.cl.outputs {
+			return o.Expr
+		}
+		x.fail(problem.AmbiguousField, problem.Names, "several resources here have a field "+problem.Quote(name), "say which: "+strings.Join(qualify(places, name), " or "))
 	case len(places) == 1:
 		return x.need(x.field(hit, name, x.at, problem.Names))
 	}
