@@ -60,7 +60,7 @@ func (c *conn) kill() {
 	if err != nil {
 		return
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
 	defer cancel()
 	k, err := c.from.Connect(ctx)
 	if err != nil {

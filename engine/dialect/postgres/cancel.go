@@ -10,7 +10,7 @@ import (
 )
 
 // cancelTime is how long the server has to end a statement that is not wanted any more, before its connection is cut.
-const cancelTime = 2 * time.Second
+const cancelTime = time.Second
 
 const cancelled = "cancelled"
 
