@@ -203,6 +203,17 @@ func ask(t *testing.T, e *engine.Engine, who *policy.Principal, tool, args strin
 	return toldBy(a, err)
 }
 
+// proposal previews a change in this process and gives its token.
+func proposal(t *testing.T, e *engine.Engine, args string) string {
+	t.Helper()
+	r := ask(t, e, ann, "res-update", args)
+	token, _ := tokenOf(r)
+	if token == "" {
+		t.Fatalf("no preview: %s", r)
+	}
+	return token
+}
+
 // D4: the network swallows everything. Reads and writes end at their deadline, with TIMEOUT or a word that the outcome
 // is unknown, nothing is left behind, and all is well when the network is back.
 func TestD4BlackHole(t *testing.T) {
@@ -213,10 +224,7 @@ func TestD4BlackHole(t *testing.T) {
 		read := `{"resource":"Account","fields":[{"code":"n"}],"conditions":{"type":"and","exprs":[{"field":"id","operator":"=","token":"1"}]},"total":true}`
 		wants(t, "a read", ask(t, e, ann, "res-query", read), "", "")
 		args := change(1, 1)
-		token, _ := tokenOf(ask(t, e, ann, "res-update", args))
-		if token == "" {
-			t.Fatal("no preview")
-		}
+		token := proposal(t, e, args)
 		settle := func() int { // connections that were given up end on their own within a while
 			n := 0
 			for range 200 {
@@ -244,8 +252,8 @@ func TestD4BlackHole(t *testing.T) {
 			t.Errorf("%s: want %v, got %s", what, codes, r)
 		}
 		x.BlackHole()
-		begun("a read", 3*time.Second, func() reply { return ask(t, e, ann, "res-query", read) }, "TIMEOUT")
-		begun("a confirmed change", 4*time.Second, func() reply { return ask(t, e, ann, "res-update", confirmed(args, token)) }, "TIMEOUT")
+		begun("a read", 5*time.Second, func() reply { return ask(t, e, ann, "res-query", read) }, "TIMEOUT")
+		begun("a confirmed change", 6*time.Second, func() reply { return ask(t, e, ann, "res-update", confirmed(args, token)) }, "TIMEOUT")
 		x.Heal()
 		x.Reset()
 		eventually(t, "answer after the black hole", func() bool { return ask(t, e, ann, "res-query", read).code == "" })
@@ -255,7 +263,7 @@ func TestD4BlackHole(t *testing.T) {
 				once.Do(x.BlackHole)
 			}
 		})
-		begun("a commit", 8*time.Second, func() reply { return ask(t, e, ann, "res-update", confirmed(args, token)) }, "OUTCOME_UNKNOWN")
+		begun("a commit", 10*time.Second, func() reply { return ask(t, e, ann, "res-update", confirmed(args, token)) }, "OUTCOME_UNKNOWN")
 		x.Heal()
 		x.Reset()
 		eventually(t, "write after the black hole", func() bool { return ask(t, e, ann, "res-update", confirmed(args, token)).code == "" })
@@ -263,7 +271,7 @@ func TestD4BlackHole(t *testing.T) {
 			t.Errorf("the account has %d after %d changes", n, changed)
 		}
 		x.BlackHole()
-		begun("closing", 4*time.Second, func() reply { e.Close(); return reply{} }, "")
+		begun("closing", 6*time.Second, func() reply { e.Close(); return reply{} }, "")
 		x.Reset()
 		time.Sleep(200 * time.Millisecond)
 		after := 0
@@ -303,14 +311,24 @@ func TestD7Locks(t *testing.T) {
 			// The version of a row must not move on under the preview, so the other one changes nothing and ends its
 			// transaction with a rollback.
 			args := both(i)
-			token, _ := tokenOf(ask(t, e, ann, "res-update", args))
+			token := proposal(t, e, args)
 			tx := begin()
 			if err := hold(tx, 2); err != nil {
 				t.Fatal(err)
 			}
 			got := make(chan reply, 1)
 			go func() { got <- ask(t, e, ann, "res-update", confirmed(args, token)) }()
-			time.Sleep(150 * time.Millisecond)
+			eventually(t, "lock of ours", func() bool { // from then on it is a deadlock
+				rows, err := db.Query("SELECT id FROM account WHERE id = 1 FOR UPDATE NOWAIT")
+				if err == nil {
+					for rows.Next() {
+						continue
+					}
+					err = rows.Err()
+					rows.Close()
+				}
+				return err != nil
+			})
 			if err := hold(tx, 1); err != nil {
 				deadlocks++
 			}
@@ -321,7 +339,7 @@ func TestD7Locks(t *testing.T) {
 			}
 		}
 		args := both(10)
-		token, _ := tokenOf(ask(t, e, ann, "res-update", args))
+		token := proposal(t, e, args)
 		tx := begin()
 		if err := hold(tx, 2); err != nil {
 			t.Fatal(err)
@@ -329,7 +347,7 @@ func TestD7Locks(t *testing.T) {
 		time.AfterFunc(2*time.Second, func() { _ = tx.Rollback() }) // a lock is waited for half of that
 		wants(t, "a lock that is kept for a while", ask(t, e, ann, "res-update", confirmed(args, token)), "", "")
 		args = both(11)
-		token, _ = tokenOf(ask(t, e, ann, "res-update", args))
+		token = proposal(t, e, args)
 		tx = begin()
 		if err := hold(tx, 2); err != nil {
 			t.Fatal(err)

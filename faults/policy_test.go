@@ -229,10 +229,11 @@ func TestT1Clocks(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, on testdb.Engine) {
 		p := newPlace(t, on)
 		var jump time.Duration
+		expiry := 5 * time.Minute
 		replica := func(off time.Duration) *engine.Engine {
 			return inProcess(t, p, p.direct, func(o *engine.Options) {
 				o.Now = func() time.Time { return time.Now().Add(off + jump) }
-				o.Writes.Expiry = 4 * time.Second
+				o.Timeout, o.Writes.Timeout, o.Writes.Expiry = 10*time.Second, 20*time.Second, expiry
 			})
 		}
 		offs := []time.Duration{0, 2 * time.Minute, -2 * time.Minute, time.Hour, -time.Hour, 365 * 24 * time.Hour}
@@ -241,16 +242,18 @@ func TestT1Clocks(t *testing.T) {
 			for _, to := range offs {
 				n++
 				args := change(1, n)
-				token, _ := tokenOf(ask(t, replica(from), ann, "res-update", args))
+				token := proposal(t, replica(from), args)
 				wants(t, fmt.Sprintf("proposed at %v, confirmed at %v", from, to), ask(t, replica(to), ann, "res-update", confirmed(args, token)), "", "")
 			}
 		}
 		// A token ends by the database's clock, whatever the replicas think.
 		tokens := map[time.Duration]string{}
+		expiry = time.Second
 		for i, off := range offs {
-			tokens[off], _ = tokenOf(ask(t, replica(off), ann, "res-update", change(2+i, 99)))
+			tokens[off] = proposal(t, replica(off), change(2+i, 99))
 		}
-		time.Sleep(5500 * time.Millisecond)
+		time.Sleep(2500 * time.Millisecond)
+		expiry = 5 * time.Minute
 		for i, off := range offs {
 			wants(t, fmt.Sprintf("too late, at %v", off), ask(t, replica(off), ann, "res-update", confirmed(change(2+i, 99), tokens[off])), "CONFIRM_EXPIRED", "")
 			if got := p.value(2 + i); got != 0 {
@@ -261,11 +264,11 @@ func TestT1Clocks(t *testing.T) {
 		e := replica(0)
 		for i, j := range []time.Duration{time.Hour, 0, -time.Hour, 0} {
 			args := change(10, i+1)
-			token, _ := tokenOf(ask(t, e, ann, "res-update", args))
+			token := proposal(t, e, args)
 			jump = j
 			r := ask(t, e, ann, "res-update", confirmed(args, token))
 			if r.code == "CONFIRM_EXPIRED" {
-				token, _ = tokenOf(ask(t, e, ann, "res-update", args))
+				token = proposal(t, e, args)
 				r = ask(t, e, ann, "res-update", confirmed(args, token))
 			}
 			wants(t, fmt.Sprintf("after the clock was set to %v", j), r, "", "")
