@@ -12,7 +12,6 @@ import (
 	"resq/engine/dialect/sqlite"
 	"resq/schema"
 	"resq/schema/introspect"
-	"resq/schema/problem"
 	"resq/testdb"
 )
 
@@ -115,7 +114,7 @@ INSERT INTO o VALUES (1, 'infinity', '-infinity', 'infinity', '{"a": 1}', '\x01'
 		return object{"resource": "o", "fields": fields}
 	}
 	for _, f := range []string{"YEAR(d)", "YEAR(ts)", "EPOCH(ts)", "EPOCH(tz)", "TIMESTAMPDIFF(DAY, ts, tz)", "TIMESTAMPDIFF(MONTH, ts, '2024-01-01')", "DATEDIFF(d, '2024-01-01')", "d + INTERVAL 1 DAY", "LAST_DAY(ts)", "JULIANDAY(d)", "WEEK(ts)", "DAYNAME(ts)"} {
-		if got := ask(all(f)); got == string(problem.DataIntegrity) {
+		if got := ask(all(f)); !strings.HasPrefix(got, "[[") {
 			t.Errorf("%s of an infinite moment is %s", f, got)
 		}
 	}
@@ -127,6 +126,8 @@ INSERT INTO o VALUES (1, 'infinity', '-infinity', 'infinity', '{"a": 1}', '\x01'
 		{all("GROUP_CONCAT(j)"), `[["{\"a\": 1},{\"a\": 1}"]]`},
 		{all("GROUP_CONCAT(DISTINCT j)"), `[["{\"a\": 1}"]]`},
 		{all("GROUP_CONCAT(d ORDER BY j, id)"), `[["infinity,2024-02-29"]]`},
+		{all("SUM(YEAR(d))", "COUNT(EPOCH(tz))", "COUNT(JULIANDAY(ts))", "COUNT(MONTH(ts))"), "[[2024,1,1,1]]"},
+		{all("COUNT(DATEDIFF(d, ts))", "COUNT(TIMESTAMPDIFF(DAY, d, ts))", "COUNT(TIMESTAMPDIFF(MONTH, ts, d))", "SUM(TIMESTAMPDIFF(HOUR, ts, tz))"), "[[1,1,1,0]]"},
 		{all("MAX(by)"), "INVALID_ARGUMENT"},
 		{all("ANY_VALUE(by)"), "INVALID_ARGUMENT"},
 		{all("COUNT(DISTINCT by)"), "[[2]]"},

@@ -30,10 +30,10 @@ var timeFuncs = []Func{
 		Postgres: "TO_CHAR({0}, 'FMMonth')", SQLite: "(CASE CAST(strftime('%m', {0}) AS INTEGER) WHEN 1" + monthNames + ")"},
 	{Name: "EPOCH", Doc: "Seconds since 1970-01-01 00:00:00, without a fraction; of a field that keeps its zone in UTC, else as the clock shows", Aliases: "UNIX_TIMESTAMP UNIXEPOCH", Args: []Arg{{Kind: Moment}}, Result: Integer, Leaf: true,
 		MySQL:    "CAST(FLOOR(TIMESTAMPDIFF(MICROSECOND, '1970-01-01 00:00:00', {0}) / 1000000) AS SIGNED)",
-		Postgres: "CAST(FLOOR(EXTRACT(EPOCH FROM {0})) AS bigint)", SQLite: "resq_epoch({0})"},
+		Postgres: "CAST(FLOOR(" + finite("EXTRACT(EPOCH FROM {0})") + ") AS bigint)", SQLite: "resq_epoch({0})"},
 	{Name: "JULIANDAY", Doc: "Days since noon of 24 November 4714 BC, with a fraction; differences are days", Args: []Arg{{Kind: Moment}}, Result: Number, Leaf: true,
 		MySQL:    "(TIMESTAMPDIFF(MICROSECOND, '1970-01-01 00:00:00', {0}) / 86400000000e0 + 2440587.5e0)",
-		Postgres: "(CAST(EXTRACT(EPOCH FROM {0}) AS double precision) / 86400 + 2440587.5)", SQLite: "resq_julian({0})"},
+		Postgres: "(CAST(" + finite("EXTRACT(EPOCH FROM {0})") + " AS double precision) / 86400 + 2440587.5)", SQLite: "resq_julian({0})"},
 	{Name: "#DATE", Args: []Arg{{Kind: Day}}, Result: Date,
 		MySQL: "DATE({0})", Postgres: "CAST({0} AS date)", SQLite: "date({0})"},
 	{Name: "#DATETIME", Args: []Arg{{Kind: Moment}}, Result: DateTime,
@@ -60,7 +60,7 @@ var timeFuncs = []Func{
 
 	// DATEDIFF(a, b) is a − b in days; the others are complete units from the first to the second.
 	{Name: "#DAYS_BETWEEN", Args: []Arg{{Kind: Day}, {Kind: Day}}, Result: Integer,
-		MySQL: "DATEDIFF({0}, {1})", Postgres: "CAST(CAST({0} AS date) - CAST({1} AS date) AS bigint)", SQLite: "CAST(ROUND(julianday(date({0})) - julianday(date({1}))) AS INTEGER)"},
+		MySQL: "DATEDIFF({0}, {1})", Postgres: "(CASE WHEN " + bothFinite + " THEN CAST(CAST({0} AS date) - CAST({1} AS date) AS bigint) END)", SQLite: "CAST(ROUND(julianday(date({0})) - julianday(date({1}))) AS INTEGER)"},
 	span("SECOND", "1"), span("MINUTE", "60"), span("HOUR", "3600"), span("DAY", "86400"), span("WEEK", "604800"),
 	months("MONTH", ""), months("QUARTER", " / 3"), months("YEAR", " / 12"),
 }
@@ -71,9 +71,21 @@ const (
 		" WHEN 8 THEN 'August' WHEN 9 THEN 'September' WHEN 10 THEN 'October' WHEN 11 THEN 'November' WHEN 12 THEN 'December' END"
 )
 
+// What cannot be counted of PostgreSQL's infinity is NULL: it answers some of that with NULL itself and fails at the rest.
+const bothFinite = "ISFINITE({0}) AND ISFINITE({1})"
+
+// finite is a number that PostgreSQL takes out of a moment, without those it takes out of infinity.
+func finite(number string) Template {
+	return Template("NULLIF(NULLIF(" + number + ", 'Infinity'), '-Infinity')")
+}
+
 func part(name, aliases, doc string, mysql Template, pg, sqlite string) Func {
+	postgres := Template("EXTRACT(" + pg + " FROM {0})")
+	if pg == "YEAR" {
+		postgres = finite(string(postgres))
+	}
 	return Func{Name: name, Aliases: aliases, Doc: doc, Args: []Arg{{Kind: Moment}}, Result: Integer, Leaf: true, MySQL: mysql,
-		Postgres: Template("CAST(EXTRACT(" + pg + " FROM {0}) AS bigint)"), SQLite: Template("CAST(strftime('" + sqlite + "', {0}) AS INTEGER)")}
+		Postgres: "CAST(" + postgres + " AS bigint)", SQLite: Template("CAST(strftime('" + sqlite + "', {0}) AS INTEGER)")}
 }
 
 // clock is the same of a time of day too.
@@ -114,13 +126,13 @@ func inside(n, most string) string {
 func span(unit, seconds string) Func {
 	return Func{Name: "#DIFF_" + unit, Args: []Arg{{Kind: Moment}, {Kind: Moment}}, Result: Integer,
 		MySQL:    Template("TIMESTAMPDIFF(" + unit + ", {0}, {1})"),
-		Postgres: Template("CAST(TRUNC(EXTRACT(EPOCH FROM ({1} - {0})) / " + seconds + ") AS bigint)"),
+		Postgres: Template("(CASE WHEN " + bothFinite + " THEN CAST(TRUNC(EXTRACT(EPOCH FROM ({1} - {0})) / " + seconds + ") AS bigint) END)"),
 		SQLite:   Template("resq_span({0}, {1}, " + seconds + ")")}
 }
 
 func months(unit, div string) Func {
 	return Func{Name: "#DIFF_" + unit, Args: []Arg{{Kind: Moment}, {Kind: Moment}}, Result: Integer,
 		MySQL:    Template("TIMESTAMPDIFF(" + unit + ", {0}, {1})"),
-		Postgres: Template("(CAST(EXTRACT(YEAR FROM AGE({1}, {0})) * 12 + EXTRACT(MONTH FROM AGE({1}, {0})) AS bigint)" + div + ")"),
+		Postgres: Template("(CASE WHEN " + bothFinite + " THEN CAST(EXTRACT(YEAR FROM AGE({1}, {0})) * 12 + EXTRACT(MONTH FROM AGE({1}, {0})) AS bigint)" + div + " END)"),
 		SQLite:   Template("(resq_months({0}, {1})" + div + ")")}
 }
