@@ -170,7 +170,8 @@ func (w *write) budget(ctx context.Context, tx *sqlx.Tx, o *operation) error {
 	return nil
 }
 
-// direct makes an update at once, on a resource whose operator asks for no confirmation.
+// direct makes an update at once, on a resource whose operator asks for no confirmation. When the key has changed all it may
+// within the hour, a person approves it.
 func (w *write) direct(ctx context.Context) (*Answer, error) {
 	if w.ask.DryRun {
 		return w.preview(ctx)
@@ -179,7 +180,12 @@ func (w *write) direct(ctx context.Context) (*Answer, error) {
 	if err != nil {
 		return nil, err
 	}
-	return w.new(ctx, id, false, func(ctx context.Context, tx *sqlx.Tx) (result, error) {
+	over := false
+	a, err := w.new(ctx, id, false, func(ctx context.Context, tx *sqlx.Tx) (result, error) {
+		if err := w.budget(ctx, tx, &operation{ID: id}); err != nil {
+			over = true
+			return result{}, err
+		}
 		if err := w.lock(ctx, tx); err != nil {
 			return result{}, err
 		}
@@ -189,6 +195,13 @@ func (w *write) direct(ctx context.Context) (*Answer, error) {
 		}
 		return w.make(ctx, tx, id, before)
 	})
+	if l := problem.From(err); err == nil || !over || l[0].Reason != "budget" {
+		return a, err
+	}
+	if w.mode = "human"; w.ask.Confirm {
+		return w.confirm(ctx)
+	}
+	return w.preview(ctx)
 }
 
 // create makes rows. The same idempotency key of the same principal makes them once.

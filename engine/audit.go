@@ -19,7 +19,7 @@ type Record struct {
 	Rows       int
 	Statement  string // fingerprint of the statement that changes rows
 	Catalog    string // hash of what the catalog says of the resource
-	Changes    []byte // JSON: ids, and values before and after as the principal may see them
+	Changes    []byte // JSON: the ids, and what an update sets, without what not everybody may read
 }
 
 // An Auditor keeps the trail of writes.

@@ -83,7 +83,7 @@ func (e *Engine) Write(ctx context.Context, who *policy.Principal, call Call) (*
 		return w.answered(ctx, op)
 	case w.verb == query.Create && w.undoes == "":
 		return w.create(ctx)
-	case w.mode == "none":
+	case w.mode == "none" && w.ask.Token == "":
 		return w.direct(ctx)
 	case !w.ask.Confirm:
 		return w.preview(ctx)

@@ -106,19 +106,73 @@ func (w *write) remove(ctx context.Context, tx *sqlx.Tx, op string, before *rows
 	if res.undo, err = w.imageOfDelete(op, before, extra); err != nil {
 		return res, err
 	}
-	var n int64
-	res.statement, err = sqlgen.Delete(w.change, ids, w.db.driver)
-	if n, err = w.exec(ctx, tx, res.statement, err); err != nil {
-		return res, err
-	}
-	if n != int64(len(ids)) {
-		return res, unmatched()
+	for _, round := range w.rounds(before) {
+		var n int64
+		res.statement, err = sqlgen.Delete(w.change, round, w.db.driver)
+		if n, err = w.exec(ctx, tx, res.statement, err); err != nil {
+			return res, err
+		}
+		if n != int64(len(round)) {
+			return res, unmatched()
+		}
 	}
 	res.affected, res.ids = len(ids), ids
 	b := strconv.AppendInt([]byte(`{"deleted":`), int64(len(ids)), 10)
 	b = appendIDs(append(b, `,"ids":`...), ids)
 	res.text = w.closing(b, op)
 	return res, nil
+}
+
+// rounds are the ids of rows to delete, those to which no other of them refers first: where a resource refers to itself the
+// databases differ about rows that go together, and some delete the one with the other and do not count it. Rows that
+// refer to each other in a circle go at once.
+func (w *write) rounds(set *rowset) [][]int64 {
+	r := w.change.Resource()
+	key := keyIndex(r)
+	var from, to []int
+	for i, f := range r.Fields {
+		if f.References != nil && f.References.Resource == r {
+			from, to = append(from, i), append(to, slices.Index(r.Fields, f.References.Field))
+		}
+	}
+	var out [][]int64
+	for rest := set.rows; len(rest) > 0; {
+		referred := map[string]bool{}
+		for _, row := range rest {
+			for i := range from {
+				if v := named(i, row[from[i]]); row[from[i]] != nil && v != named(i, row[to[i]]) {
+					referred[v] = true
+				}
+			}
+		}
+		var now, later [][]any
+		for _, row := range rest {
+			held := false
+			for i := range to {
+				held = held || referred[named(i, row[to[i]])]
+			}
+			if held {
+				later = append(later, row)
+			} else {
+				now = append(now, row)
+			}
+		}
+		if len(now) == 0 {
+			now, later = rest, nil
+		}
+		var round []int64
+		for _, row := range now {
+			round = append(round, whole(row[key]))
+		}
+		out, rest = append(out, round), later
+	}
+	return out
+}
+
+// named is a value of the i-th reference.
+func named(i int, v any) string {
+	tag, text := packed(v)
+	return strconv.Itoa(i) + string(tag) + text
 }
 
 func appendIDs(b []byte, ids []int64) []byte {
@@ -249,7 +303,7 @@ func (w *write) changes(r result) []byte {
 			switch c := (&column{t: a.Field.Type, field: a.Field, mask: a.Field.Mask}); {
 			case a.Now:
 				b = append(b, `"CURRENT_TIMESTAMP"`...)
-			case len(a.Field.Roles) > 0: // what not everybody may read
+			case len(a.Field.Roles) > 0, a.Field.Mask != "": // what not everybody may read
 				b = append(b, `"****"`...)
 			default:
 				b = appendCut(b, c.json(nil, shownAs(a)))

@@ -17,23 +17,37 @@ import (
 
 // find looks for an operation on every connection that writes.
 func (e *Engine) find(ctx context.Context, id string) (*operation, *database, error) {
+	return e.search(ctx, func(ctx context.Context, l ledger) (*operation, error) {
+		ctx, cancel := context.WithTimeout(ctx, l.timeout)
+		defer cancel()
+		return l.load(ctx, l.pool, id, false)
+	})
+}
+
+// search looks for an operation on every connection that writes. That there is none is known only when all of them
+// have been asked.
+func (e *Engine) search(ctx context.Context, look func(context.Context, ledger) (*operation, error)) (*operation, *database, error) {
+	var unasked error
 	for _, c := range e.cat.Connections {
 		db := e.dbs[c]
-		if db.write == nil || e.ready(ctx, db) != nil {
+		if db.write == nil {
 			continue
 		}
-		ctx, cancel := context.WithTimeout(ctx, db.timeout)
-		defer cancel()
-		l := e.ledger(db)
-		o, err := l.load(ctx, l.pool, id, false)
+		if err := e.ready(ctx, db); err != nil {
+			if problem.From(err)[0].Code != problem.ConfigInvalid { // without the table there is no operation
+				unasked = err
+			}
+			continue
+		}
+		o, err := look(ctx, e.ledger(db))
 		if err != nil {
-			return nil, nil, problem.List{db.fault(ctx, err)}
+			unasked = problem.List{db.fault(ctx, err)}
 		}
 		if o != nil {
 			return o, db, nil
 		}
 	}
-	return nil, nil, nil
+	return nil, nil, unasked
 }
 
 // admin says whether a principal may act on the operations of others.
@@ -125,7 +139,11 @@ func (e *Engine) Operations(ctx context.Context, state string, limit int) ([]Ope
 
 // Operation finds one operation; false when there is none.
 func (e *Engine) Operation(ctx context.Context, id string) (Operation, bool, error) {
-	o, db, err := e.find(ctx, id)
+	return e.named(e.find(ctx, id))
+}
+
+// named is an operation that was found, as an admin sees it.
+func (e *Engine) named(o *operation, db *database, err error) (Operation, bool, error) {
 	if err != nil || o == nil {
 		return Operation{}, false, err
 	}
@@ -140,20 +158,7 @@ func (e *Engine) Operation(ctx context.Context, id string) (Operation, bool, err
 // Recover finds the operation that an earlier process was about to commit; false when there is none, because it
 // did not. The process may be gone while the database still works for it: Recover waits for that.
 func (e *Engine) Recover(ctx context.Context, id string) (Operation, bool, error) {
-	for _, c := range e.cat.Connections {
-		db := e.dbs[c]
-		if db.write == nil || e.ready(ctx, db) != nil {
-			continue
-		}
-		o, err := e.ledger(db).recover(ctx, id)
-		if err != nil {
-			return Operation{}, false, problem.List{db.fault(ctx, err)}
-		}
-		if o != nil {
-			return e.told(c, o), true, nil
-		}
-	}
-	return Operation{}, false, nil
+	return e.named(e.search(ctx, func(ctx context.Context, l ledger) (*operation, error) { return l.recover(ctx, id) }))
 }
 
 // Settle approves or declines a preview in the name of a person, who must not be the one that asked for it.

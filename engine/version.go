@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"encoding/hex"
 	"encoding/json"
+	"fmt"
 	"hash"
 	"math"
 	"slices"
@@ -150,13 +151,14 @@ type rowset struct {
 }
 
 // version is the state of rows (security.md 3.4): their version column where one is declared, else all columns;
-// and of a delete the rows that refer to them.
+// and of a delete the rows that refer to them. A time is no version by itself: two changes can have the same.
 func version(r *schema.Resource, set *rowset, children []dependents) string {
 	d := newDigest("resq-ver-v1")
+	alone := r.Version != nil && !r.Version.Type.Kind.Temporal()
 	for _, row := range set.rows {
 		d.part('r', nil)
 		for i, f := range r.Fields {
-			if r.Version == nil || f == r.Version || r.IsKey(f) {
+			if !alone || f == r.Version || r.IsKey(f) {
 				d.value(row[i])
 			}
 		}
@@ -178,7 +180,7 @@ func version(r *schema.Resource, set *rowset, children []dependents) string {
 // rules, and what the principal brings. When it changes, previews end (security.md 3.3).
 func policyHash(who *policy.Principal, r *schema.Resource, rules string) string {
 	d := newDigest("resq-cat-v1")
-	for _, s := range []string{r.Code, r.Connection.Name, r.Schema, r.Table, r.Confirm, rules} {
+	for _, s := range []string{r.Code, r.Name, r.Connection.Name, r.Schema, r.Table, r.Confirm, rules} {
 		d.text(s)
 	}
 	for _, list := range [][]string{r.Writes, r.Roles, who.Roles, who.Scopes} {
@@ -196,8 +198,18 @@ func policyHash(who *policy.Principal, r *schema.Resource, rules string) string 
 	}
 	for _, f := range r.Fields {
 		d.part('f', nil)
-		for _, s := range append([]string{f.Code, f.Column, f.Type.String(), f.Mask, f.System}, f.Roles...) {
+		for _, s := range []string{f.Code, f.Name, f.Column, f.Type.String(), f.Native, f.Default, f.Mask, f.System} {
 			d.text(s)
+		}
+		d.text(fmt.Sprint(f.Unsigned, f.Zone, f.Array, f.Required, f.NotNull, f.Generated, f.MaxLength))
+		for _, list := range [][]string{f.Values, f.Roles} {
+			d.part('l', nil)
+			for _, s := range list {
+				d.text(s)
+			}
+		}
+		if f.References != nil {
+			d.text(f.References.Resource.Code + "." + f.References.Field.Code)
 		}
 	}
 	for _, m := range []map[string]policy.Value{who.Attributes, who.Funcs} {
