@@ -166,3 +166,27 @@ func TestDeleteTogether(t *testing.T) {
 		})
 	}
 }
+
+// keeper is an auditor that remembers.
+type keeper []engine.Record
+
+func (k *keeper) Intent(r engine.Record) error  { *k = append(*k, r); return nil }
+func (k *keeper) Outcome(r engine.Record) error { *k = append(*k, r); return nil }
+
+// The audit has what an update sets, and nothing of masked fields or of those that not everybody may read.
+func TestAuditValues(t *testing.T) {
+	people := peopleOf(t, officeDir+"/principals.yaml")
+	testdb.Each(t, func(t *testing.T, on testdb.Engine) {
+		var kept keeper
+		b := newOffice(t, on, func(o *engine.Options) { o.Audit = &kept })
+		do := b.changes(people["root"])
+		args := `{"resource":"Person","ids":[1],"data":{"hours":2.5,"phone":"555987654321","email":"new@example.test","salary":777.25}}`
+		contains(t, do("res-update", confirmed(t, args, do("res-update", args))), `"updated":1`)
+		if len(kept) != 2 || kept[0].Event != "intent" || kept[1].Event != "outcome" || kept[1].Code != "OK" {
+			t.Fatalf("kept %+v", kept)
+		}
+		if got, want := string(kept[0].Changes), `{"ids":[1],"set":{"email":"****","phone":"****","salary":"****","hours":2.5}}`; got != want {
+			t.Errorf("kept %s\nwant %s", got, want)
+		}
+	})
+}
