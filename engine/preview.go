@@ -97,7 +97,7 @@ func (w *write) examine(ctx context.Context, tx *sqlx.Tx) (*rowset, []dependents
 	return before, children, err
 }
 
-// effects asks, once in a while, what the database does by itself.
+// effects asks, once in a while, what the database does by itself, and what it cannot do.
 func (w *write) effects(ctx context.Context) (sqlgen.Effects, error) {
 	type known struct {
 		sqlgen.Effects

@@ -1,0 +1,96 @@
+package engine_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+	"testing/fstest"
+
+	"resq/engine"
+	"resq/engine/policy"
+	"resq/testdb"
+)
+
+// A writer calls the tools that write on a database of its own.
+type writer struct {
+	*bench
+	t   *testing.T
+	who *policy.Principal
+}
+
+// newWriter makes tables and opens an engine on them. The resources are written as in a catalog.
+func newWriter(t *testing.T, on testdb.Engine, tables, resources string) *writer {
+	t.Helper()
+	files := fstest.MapFS{"c.yaml": &fstest.MapFile{Data: []byte("version: 1\nresources:\n" + resources)}}
+	b := newBench(t, on, files, map[string]string{"default": testdb.Create(t, on, tables)})
+	if err := b.engine.Migrate(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	b.dsn["main"] = b.dsn["default"]
+	return &writer{b, t, &policy.Principal{Name: "w", Scopes: []string{"read", "write", "delete"}}}
+}
+
+// call makes one call and gives its answer, or the first of its problems.
+func (w *writer) call(tool, args string) string {
+	w.t.Helper()
+	a, err := w.engine.Write(context.Background(), w.who, engine.Call{Tool: tool, Args: []byte(args)})
+	if err != nil {
+		return tell(err)
+	}
+	return string(a.Text)
+}
+
+// create makes a row of t with one value.
+func (w *writer) create(field, value string) string {
+	w.t.Helper()
+	return w.call("res-create", fmt.Sprintf(`{"resource":"t","data":{%q:%s}}`, field, value))
+}
+
+// change previews an update of row 1 of t and confirms it.
+func (w *writer) change(field, value string) string {
+	w.t.Helper()
+	args := fmt.Sprintf(`{"resource":"t","ids":[1],"data":{%q:%s}`, field, value)
+	if a := w.call("res-update", args+"}"); !strings.Contains(a, "CONFIRM_REQUIRED") {
+		return a
+	}
+	return w.call("res-update", args+`,"__confirm__":true}`)
+}
+
+// has fails unless an answer holds all the texts.
+func has(t *testing.T, answer string, parts ...string) {
+	t.Helper()
+	for _, p := range parts {
+		if !strings.Contains(answer, p) {
+			t.Errorf("no %s in\n%s", p, answer)
+		}
+	}
+}
+
+// serial is a key that counts by itself.
+func serial(on testdb.Engine) string {
+	return map[string]string{"sqlite": "id INTEGER PRIMARY KEY", "mysql": "id INT AUTO_INCREMENT PRIMARY KEY", "postgres": "id SERIAL PRIMARY KEY"}[on.Name]
+}
+
+// A table without transactions keeps half of a write that is refused; so it is not written at all.
+func TestWriteNeedsTransactions(t *testing.T) {
+	testdb.Each(t, func(t *testing.T, on testdb.Engine) {
+		if on.Name != "mysql" {
+			t.Skip("its tables have transactions")
+		}
+		for _, kind := range []string{"MyISAM", "MEMORY"} {
+			w := newWriter(t, on, "CREATE TABLE t (id INT AUTO_INCREMENT PRIMARY KEY, a VARCHAR(9) UNIQUE) ENGINE="+kind+"; INSERT INTO t (a) VALUES ('one'), ('two')",
+				"  - {code: t, key: id, writes: [create, update, delete], fields: {id: integer, a: string}}\n")
+			for _, c := range [][2]string{
+				{"res-create", `{"resource":"t","data":[{"a":"three"},{"a":"one"}]}`},
+				{"res-update", `{"resource":"t","ids":[1,2],"data":{"a":"same"}}`},
+				{"res-delete", `{"resource":"t","ids":[1,2]}`},
+			} {
+				has(t, w.call(c[0], c[1]), "CONFIG_INVALID", "no transactions", "InnoDB")
+			}
+			if got := rowsOf(t, w.bench, "SELECT * FROM t"); got != "1|one\n2|two" {
+				t.Errorf("the rows are now\n%s", got)
+			}
+		}
+	})
+}
