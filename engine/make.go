@@ -2,6 +2,8 @@ package engine
 
 import (
 	"context"
+	"database/sql"
+	"errors"
 	"slices"
 	"strconv"
 	"strings"
@@ -150,7 +152,11 @@ func (w *write) insert(ctx context.Context, tx *sqlx.Tx) (res result, err error)
 		}
 		if returns {
 			var v any
-			if err := tx.QueryRowxContext(ctx, st.SQL, st.Args...).Scan(&v); err != nil {
+			err := tx.QueryRowxContext(ctx, st.SQL, st.Args...).Scan(&v)
+			if errors.Is(err, sql.ErrNoRows) {
+				return res, problem.List{{Code: problem.Conflict, Stage: problem.Database, Reason: "skipped", Message: "a trigger or rule of the database left the new row out, so nothing was created", Hint: "send other values; the operator knows the trigger"}}
+			}
+			if err != nil {
 				return res, err
 			}
 			id, known = whole(v), true

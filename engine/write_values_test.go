@@ -94,3 +94,41 @@ func TestWriteNeedsTransactions(t *testing.T) {
 		}
 	})
 }
+
+// A number beyond its column is the caller's unfit value, also where the driver says so before the database is asked.
+func TestWriteBeyondColumn(t *testing.T) {
+	testdb.Each(t, func(t *testing.T, on testdb.Engine) {
+		if on.Name == "sqlite" {
+			t.Skip("its columns take any number")
+		}
+		w := newWriter(t, on, "CREATE TABLE t ("+serial(on)+", a INT, s SMALLINT); INSERT INTO t (a) VALUES (1)",
+			"  - {code: t, key: id, writes: [create, update], fields: {id: integer, a: integer, s: integer}}\n")
+		for field, value := range map[string]string{"a": "2147483648", "s": "-32769"} {
+			for _, got := range []string{w.create(field, value), w.change(field, value)} {
+				has(t, got, "INVALID_ARGUMENT", "does not fit its column")
+			}
+		}
+		if got := rowsOf(t, w.bench, "SELECT * FROM t"); got != "1|1|NULL" {
+			t.Errorf("the rows are now\n%s", got)
+		}
+	})
+}
+
+// A trigger may leave a new row out: then there is no row, and nothing to try again.
+func TestCreateSkippedByTrigger(t *testing.T) {
+	testdb.Each(t, func(t *testing.T, on testdb.Engine) {
+		trigger := map[string]string{
+			"sqlite":   "CREATE TRIGGER no BEFORE INSERT ON t WHEN NEW.a = 'x' BEGIN SELECT RAISE(IGNORE); END",
+			"postgres": "CREATE FUNCTION no() RETURNS trigger LANGUAGE plpgsql AS $$BEGIN IF NEW.a = 'x' THEN RETURN NULL; END IF; RETURN NEW; END$$; CREATE TRIGGER no BEFORE INSERT ON t FOR EACH ROW EXECUTE FUNCTION no()",
+		}[on.Name]
+		if trigger == "" {
+			t.Skip("its triggers leave nothing out")
+		}
+		w := newWriter(t, on, "CREATE TABLE t ("+serial(on)+", a VARCHAR(9)); INSERT INTO t (a) VALUES ('one')", "  - {code: t, key: id, writes: [create], fields: {id: integer, a: string}}\n")
+		testdb.Exec(t, on, w.dsn["main"], trigger)
+		has(t, w.call("res-create", `{"resource":"t","data":[{"a":"two"},{"a":"x"}]}`), `"CONFLICT"`, "left the new row out")
+		if got := rowsOf(t, w.bench, "SELECT a FROM t"); got != "one" {
+			t.Errorf("the rows are now\n%s", got)
+		}
+	})
+}
