@@ -75,6 +75,9 @@ func (w *write) update(ctx context.Context, tx *sqlx.Tx, op string, before *rows
 	if len(after.rows) != len(ids) {
 		return res, violation()
 	}
+	if err := w.kept(after); err != nil {
+		return res, err
+	}
 	if res.undo, err = w.imageOf(op, before, after); err != nil {
 		return res, err
 	}
@@ -187,6 +190,9 @@ func (w *write) insert(ctx context.Context, tx *sqlx.Tx) (res result, err error)
 	}
 	at := keyIndex(w.change.Resource())
 	slices.SortFunc(set.rows, func(a, b []any) int { return order[whole(a[at])] - order[whole(b[at])] })
+	if err := w.kept(set); err != nil {
+		return res, err
+	}
 	res.affected = len(res.ids)
 	b := strconv.AppendInt([]byte(`{"created":`), int64(len(res.ids)), 10)
 	fields := policy.For(w.e.cat, w.who).Fields(w.change.Resource())

@@ -132,3 +132,57 @@ func TestCreateSkippedByTrigger(t *testing.T) {
 		}
 	})
 }
+
+// What was confirmed is what is stored, or nothing is.
+func TestWriteKeepsValues(t *testing.T) {
+	testdb.Each(t, func(t *testing.T, on testdb.Engine) {
+		columns := map[string]string{
+			"sqlite":   "d DECIMAL(18,2), js JSON, x TEXT",
+			"mysql":    "d DECIMAL(18,2), js JSON, x DECIMAL(18,4), h TIME, m DATETIME, z TIMESTAMP NULL, f DATETIME(3)",
+			"postgres": "d NUMERIC(18,2), js JSONB, x NUMERIC(18,4), h TIME(0), m TIMESTAMP(0), z TIMESTAMPTZ(0), f TIMESTAMP(3)",
+		}[on.Name]
+		fields, times := "d: decimal, js: json, x: decimal", ""
+		if on.Name != "sqlite" {
+			times = ", h: time, m: datetime, z: {type: datetime, zone: true}, f: datetime"
+		}
+		w := newWriter(t, on, "CREATE TABLE t ("+serial(on)+", "+columns+"); INSERT INTO t (d) VALUES (1)",
+			"  - {code: t, key: id, writes: [create, update], fields: {id: integer, "+fields+times+"}}\n")
+		type value struct{ field, value string }
+		lost := []value{{"js", `1e400`}, {"js", `{"a":[-1e999]}`}}
+		kept := []value{{"d", `"123456789012.34"`}, {"d", `0.1`}, {"d", `"12345678901234"`}, {"x", `"1.5"`}, {"x", `"1.50"`}, {"js", `1e300`}}
+		if on.Name == "sqlite" {
+			lost = append(lost, value{"d", `"1234567890123456.78"`}, value{"d", `"9999999999999999.99"`}, value{"x", `"1234567890123456.78"`})
+		} else {
+			lost = append(lost, value{"d", `"1.239"`}, value{"x", `"1.00005"`}, value{"h", `"10:00:00.7"`}, value{"h", `"23:59:59.9"`}, value{"m", `"2024-02-29 10:00:00.9"`},
+				value{"z", `"2024-02-29T10:00:00.9Z"`}, value{"f", `"2024-02-29 10:00:00.1236"`})
+			kept = append(kept, value{"d", `"1234567890123456.78"`}, value{"h", `"10:00:00"`}, value{"m", `"2024-02-29 23:59:59"`}, value{"m", `"2024-02-29T10:00:00+02:00"`},
+				value{"z", `"2024-02-29T10:00:00+02:00"`}, value{"f", `"2024-02-29 10:00:00.120"`}, value{"h", `"CURRENT_TIMESTAMP"`})
+		}
+		for _, v := range lost {
+			for _, got := range []string{w.create(v.field, v.value), w.change(v.field, v.value)} {
+				has(t, got, "INVALID_ARGUMENT", "/data/"+v.field)
+			}
+		}
+		if got := rowsOf(t, w.bench, "SELECT COUNT(*) FROM t"); got != "1" {
+			t.Errorf("%s rows were made", got)
+		}
+		for _, v := range kept {
+			has(t, w.create(v.field, v.value), `{"created":1`)
+			has(t, w.change(v.field, v.value), `{"updated":1`)
+		}
+	})
+}
+
+// A trigger may change what it is given.
+func TestWriteChangedByTrigger(t *testing.T) {
+	testdb.Each(t, func(t *testing.T, on testdb.Engine) {
+		trigger := map[string]string{
+			"sqlite":   "CREATE TRIGGER up AFTER INSERT ON t BEGIN UPDATE t SET d = d + 1, a = 'other' WHERE id = NEW.id; END",
+			"mysql":    "CREATE TRIGGER up BEFORE INSERT ON t FOR EACH ROW SET NEW.d = NEW.d + 1, NEW.a = 'other'",
+			"postgres": "CREATE FUNCTION up() RETURNS trigger LANGUAGE plpgsql AS $$BEGIN NEW.d := NEW.d + 1; NEW.a := 'other'; RETURN NEW; END$$; CREATE TRIGGER up BEFORE INSERT ON t FOR EACH ROW EXECUTE FUNCTION up()",
+		}[on.Name]
+		w := newWriter(t, on, "CREATE TABLE t ("+serial(on)+", d DECIMAL(10,2), a CHAR(9))", "  - {code: t, key: id, writes: [create], fields: {id: integer, d: 'decimal(10,2)', a: string}}\n")
+		testdb.Exec(t, on, w.dsn["main"], trigger)
+		has(t, w.call("res-create", `{"resource":"t","data":{"d":"1.25","a":"x"}}`), `"d":2.25`, `"a":"other`)
+	})
+}

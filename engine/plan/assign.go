@@ -33,7 +33,11 @@ func (b *binder) assigned(f *schema.Field, a query.Assignment) (Assignment, bool
 		return b.array(f, a)
 	}
 	if f.Type.Kind == schema.JSON {
-		out.Value = &Arg{Value: a.Value.JSON(), T: f.Type}
+		doc := a.Value.JSON()
+		if n := infinite(doc); n != "" {
+			return refuse(problem.Quote(n)+" is beyond the numbers of JSON that are read alike everywhere", "a number within a double, or a text")
+		}
+		out.Value = &Arg{Value: doc, T: f.Type}
 		return out, true
 	}
 	text, ok := a.Value.Scalar()
@@ -111,6 +115,23 @@ func misfit(text string, f *schema.Field) string {
 		}
 	}
 	return ""
+}
+
+// infinite is the first number of a document that a double does not hold, or "". SQLite would keep Infinity.
+func infinite(doc string) string {
+	d := json.NewDecoder(strings.NewReader(doc))
+	d.UseNumber()
+	for {
+		t, err := d.Token()
+		if err != nil {
+			return ""
+		}
+		if n, ok := t.(json.Number); ok {
+			if _, err := n.Float64(); err != nil {
+				return n.String()
+			}
+		}
+	}
 }
 
 // array reads a list of scalars; the value is its JSON.
