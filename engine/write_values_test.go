@@ -186,3 +186,26 @@ func TestWriteChangedByTrigger(t *testing.T) {
 		has(t, w.call("res-create", `{"resource":"t","data":{"d":"1.25","a":"x"}}`), `"d":2.25`, `"a":"other`)
 	})
 }
+
+// JSON writes whole numbers and decimals with exponents, too.
+func TestWriteExponents(t *testing.T) {
+	testdb.Each(t, func(t *testing.T, on testdb.Engine) {
+		w := newWriter(t, on, "CREATE TABLE t ("+serial(on)+", n BIGINT, d DECIMAL(20,10))", "  - {code: t, key: id, writes: [create], fields: {id: integer, n: integer, d: 'decimal(20,10)'}}\n")
+		for _, c := range [][3]string{
+			{"n", "1e3", `"n":1000,`}, {"n", "-12.5E+1", `"n":-125,`}, {"n", "1e18", `"n":"1000000000000000000"`}, {"n", "1200e-2", `"n":12,`}, {"n", "0e400", `"n":0,`},
+			{"d", "1e3", `"d":1000.0000000000`}, {"d", "1E-10", `"d":0.0000000001`}, {"d", "-1.25e2", `"d":-125.0000000000`}, {"d", "0.125e1", `"d":1.2500000000`},
+			{"n", "1e19", "INVALID_ARGUMENT"}, {"n", "1e-1", "INVALID_ARGUMENT"}, {"n", "1e401", "INVALID_ARGUMENT"}, {"n", `"1e3"`, "INVALID_ARGUMENT"}, {"n", "1e99999999999999999999", "INVALID_ARGUMENT"},
+			{"d", "1e-11", "INVALID_ARGUMENT"}, {"d", "1e10", "INVALID_ARGUMENT"}, {"d", "1e-999999999", "INVALID_ARGUMENT"},
+		} {
+			has(t, w.create(c[0], c[1]), c[2])
+		}
+	})
+}
+
+func TestCreateKeyTooLong(t *testing.T) {
+	testdb.Each(t, func(t *testing.T, on testdb.Engine) {
+		w := newWriter(t, on, "CREATE TABLE t ("+serial(on)+", n INT)", "  - {code: t, key: id, writes: [create], fields: {id: integer, n: integer}}\n")
+		has(t, w.call("res-create", `{"resource":"t","data":{"n":1},"idempotency_key":"`+strings.Repeat("k", 5000)+`"}`), "LIMIT_EXCEEDED", "5000 bytes", "at most 200")
+		has(t, w.call("res-create", `{"resource":"t","data":{"n":1},"idempotency_key":""}`), "the key is empty")
+	})
+}

@@ -48,6 +48,9 @@ func (b *binder) assigned(f *schema.Field, a query.Assignment) (Assignment, bool
 		out.Now = true
 		return out, true
 	}
+	if k := f.Type.Kind; a.Value.Number() && (k == schema.Integer || k == schema.Decimal) {
+		text = written(text)
+	}
 	if f.Type.Kind == schema.Integer && a.Value.Number() {
 		if whole, frac, ok := strings.Cut(text, "."); ok && strings.Trim(frac, "0") == "" {
 			text = whole
@@ -115,6 +118,41 @@ func misfit(text string, f *schema.Field) string {
 		}
 	}
 	return ""
+}
+
+// maxExponent bounds the digits that a number with an exponent is written out with.
+const maxExponent = 400
+
+// written writes a JSON number without its exponent: 1e3 is 1000. One beyond any field stays as it is.
+func written(s string) string {
+	at := strings.IndexAny(s, "eE")
+	if at < 0 {
+		return s
+	}
+	e, err := strconv.Atoi(s[at+1:])
+	if err != nil || e > maxExponent || e < -maxExponent {
+		return s
+	}
+	digits, minus := strings.CutPrefix(s[:at], "-")
+	whole, frac, _ := strings.Cut(digits, ".")
+	digits, point := whole+frac, len(whole)+e
+	if n := -point; n >= 0 {
+		digits, point = strings.Repeat("0", n+1)+digits, 1
+	}
+	if n := point - len(digits); n > 0 {
+		digits += strings.Repeat("0", n)
+	}
+	out := strings.TrimLeft(digits[:point], "0")
+	if out == "" {
+		out = "0"
+	}
+	if frac := strings.TrimRight(digits[point:], "0"); frac != "" {
+		out += "." + frac
+	}
+	if minus {
+		out = "-" + out
+	}
+	return out
 }
 
 // infinite is the first number of a document that a double does not hold, or "". SQLite would keep Infinity.
