@@ -8,6 +8,7 @@ import (
 
 	"resq/schema"
 	"resq/schema/problem"
+	"resq/schema/query"
 )
 
 // kept refuses a write after which the database holds less of a value than was sent and confirmed: digits of a decimal,
@@ -36,6 +37,28 @@ func (w *write) kept(after *rowset) error {
 		}
 	}
 	return l.Err()
+}
+
+// unmasked refuses the image of a masked value as the new value: it was read and is sent back for what it hides. That
+// it may be the very value stored is not looked at, for the answer would tell.
+func (w *write) unmasked(before *rowset) error {
+	if w.undoes != "" || w.verb != query.Update {
+		return nil
+	}
+	for i, row := range before.rows {
+		for _, a := range w.assigned(i) {
+			if a.Field == nil || a.System || a.Now || a.Value == nil || a.Field.Mask == "" {
+				continue
+			}
+			given, isText := a.Value.Value.(string)
+			k := indexOf(w.change.Resource(), a.Field)
+			if have, ok := before.cols[k].plain(row[k]); ok && isText && given == masked(a.Field.Mask, have) {
+				return problem.List{{Code: problem.InvalidArgument, Stage: problem.Semantics, At: w.pointer(i, a.Field), Reason: "masked",
+					Message: "the value for " + problem.Quote(a.Field.Code) + " is the mask of what is stored, which would be lost", Hint: "send the real value, or leave the field out"}}
+			}
+		}
+	}
+	return nil
 }
 
 func indexOf(r *schema.Resource, f *schema.Field) int {

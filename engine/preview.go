@@ -78,6 +78,9 @@ func (w *write) examine(ctx context.Context, tx *sqlx.Tx) (*rowset, []dependents
 	if err != nil {
 		return nil, nil, err
 	}
+	if err := w.unmasked(before); err != nil {
+		return nil, nil, err
+	}
 	if w.taken != nil && version(w.change.Resource(), before, nil) != w.taken.After {
 		return nil, nil, movedOn()
 	}

@@ -209,3 +209,21 @@ func TestCreateKeyTooLong(t *testing.T) {
 		has(t, w.call("res-create", `{"resource":"t","data":{"n":1},"idempotency_key":""}`), "the key is empty")
 	})
 }
+
+// Who reads a masked value and sends the row back would replace the value by its mask.
+func TestWriteMaskBack(t *testing.T) {
+	testdb.Each(t, func(t *testing.T, on testdb.Engine) {
+		w := newWriter(t, on, "CREATE TABLE t ("+serial(on)+", phone VARCHAR(20), pin VARCHAR(20)); INSERT INTO t (phone, pin) VALUES ('13812349876', '12'), ('1', NULL)",
+			"  - {code: t, key: id, writes: [update], fields: {id: integer, phone: {type: string, mask: last4}, pin: {type: string, mask: redact}}}\n")
+		has(t, w.change("phone", `"*******9876"`), "INVALID_ARGUMENT", "/data/phone", "mask of what is stored")
+		has(t, w.change("pin", `"****"`), "INVALID_ARGUMENT", "/data/pin")
+		has(t, w.call("res-update", `{"resource":"t","ids":[1,2],"data":{"phone":"****"}}`), "INVALID_ARGUMENT")
+		if got := rowsOf(t, w.bench, "SELECT * FROM t"); got != "1|13812349876|12\n2|1|NULL" {
+			t.Errorf("the rows are now\n%s", got)
+		}
+		has(t, w.change("phone", `"*****9876"`), `{"updated":1`)
+		has(t, w.change("phone", `"13900001234"`), `{"updated":1`)
+		has(t, w.change("pin", `null`), `{"updated":1`)
+		has(t, w.change("pin", `"****"`), `{"updated":1`)
+	})
+}
