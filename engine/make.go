@@ -121,16 +121,20 @@ func (w *write) remove(ctx context.Context, tx *sqlx.Tx, op string, before *rows
 	}
 	res.affected, res.ids = len(ids), ids
 	b := strconv.AppendInt([]byte(`{"deleted":`), int64(len(ids)), 10)
-	b = appendIDs(append(b, `,"ids":`...), ids)
+	b = appendIDs(append(b, `,"ids":`...), w.change.Key(), ids)
 	res.text = w.closing(b, op)
 	return res, nil
 }
 
-func appendIDs(b []byte, ids []int64) []byte {
+func appendIDs(b []byte, key *schema.Field, ids []int64) []byte {
 	b = append(b, '[')
 	for i, id := range ids {
 		if i > 0 {
 			b = append(b, ',')
+		}
+		if key.Unsigned && id < 0 {
+			b = append(strconv.AppendUint(append(b, '"'), uint64(id), 10), '"')
+			continue
 		}
 		b = appendInt(b, id)
 	}
@@ -246,7 +250,7 @@ func (w *write) closing(b []byte, op string) []byte {
 
 // changes is what the audit keeps of a result: the rows, and what they were given where that is not masked.
 func (w *write) changes(r result) []byte {
-	b := appendIDs([]byte(`{"ids":`), r.ids)
+	b := appendIDs([]byte(`{"ids":`), w.change.Key(), r.ids)
 	if rows := w.change.Rows(); w.verb == query.Update && len(rows) == 1 {
 		b = append(b, `,"set":{`...)
 		n := 0

@@ -227,3 +227,17 @@ func TestWriteMaskBack(t *testing.T) {
 		has(t, w.change("pin", `"****"`), `{"updated":1`)
 	})
 }
+
+// MySQL's largest keys are beyond 63 bits.
+func TestCreateUnsignedKey(t *testing.T) {
+	testdb.Each(t, func(t *testing.T, on testdb.Engine) {
+		if on.Name != "mysql" {
+			t.Skip("no such keys")
+		}
+		w := newWriter(t, on, "CREATE TABLE t (no BIGINT UNSIGNED PRIMARY KEY AUTO_INCREMENT, a VARCHAR(9))",
+			"  - {code: t, key: no, writes: [create], fields: {no: {type: integer, unsigned: true}, a: string}}\n")
+		has(t, w.call("res-create", `{"resource":"t","data":{"no":"18446744073709551000","a":"x"}}`), `"no":"18446744073709551000"`)
+		has(t, w.call("res-create", `{"resource":"t","data":{"a":"y"}}`), `"no":"18446744073709551001"`)
+		has(t, w.call("res-create", `{"resource":"t","data":[{"no":7,"a":"p"},{"no":9223372036854775808,"a":"q"}]}`), `"records":[{"no":7,"a":"p"},{"no":"9223372036854775808","a":"q"}]`)
+	})
+}
