@@ -2,6 +2,7 @@ package engine
 
 import (
 	"math/big"
+	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -112,12 +113,16 @@ func narrowed(k schema.Kind, given, have string, raw any) bool {
 	return false
 }
 
+// longTime is a time of MySQL's, which may be below zero and beyond a day.
+var longTime = regexp.MustCompile(`^(-?)([0-9]{2,3}):([0-9]{2}):([0-9]{2}(?:[.][0-9]+)?)$`)
+
 // instant reads a moment, or a time of day as one.
 func instant(s string) (time.Time, bool) {
-	if rest, ok := strings.CutPrefix(s, "24:00:00"); ok && strings.Trim(rest, ".0") == "" {
-		return time.Date(0, 1, 2, 0, 0, 0, 0, time.UTC), true
+	if x := longTime.FindStringSubmatch(s); x != nil {
+		d, err := time.ParseDuration(x[1] + x[2] + "h" + x[3] + "m" + x[4] + "s")
+		return time.Date(0, 1, 1, 0, 0, 0, 0, time.UTC).Add(d), err == nil
 	}
-	for _, form := range []string{"2006-01-02 15:04:05", time.RFC3339, "2006-01-02T15:04:05", "15:04:05"} {
+	for _, form := range []string{"2006-01-02 15:04:05", time.RFC3339, "2006-01-02T15:04:05"} {
 		if t, err := time.Parse(form, s); err == nil { // a fraction is read where none is in the form
 			return t, true
 		}

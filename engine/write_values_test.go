@@ -241,3 +241,27 @@ func TestCreateUnsignedKey(t *testing.T) {
 		has(t, w.call("res-create", `{"resource":"t","data":[{"no":7,"a":"p"},{"no":9223372036854775808,"a":"q"}]}`), `"records":[{"no":7,"a":"p"},{"no":"9223372036854775808","a":"q"}]`)
 	})
 }
+
+// What a database keeps beyond the others, and shows, can be written back.
+func TestWriteOwnValues(t *testing.T) {
+	testdb.Each(t, func(t *testing.T, on testdb.Engine) {
+		w := newWriter(t, on, "CREATE TABLE t ("+serial(on)+", n "+map[bool]string{true: "DOUBLE PRECISION", false: "DOUBLE"}[on.Name == "postgres"]+", h TIME, d DATE, m "+map[bool]string{true: "TIMESTAMP", false: "DATETIME"}[on.Name == "postgres"]+", z "+map[bool]string{true: "TIMESTAMPTZ", false: "TIMESTAMP NULL"}[on.Name == "postgres"]+", x DECIMAL(10,2)); INSERT INTO t (n) VALUES (1)",
+			"  - {code: t, key: id, writes: [create, update], fields: {id: integer, n: number, h: time, d: date, m: datetime, z: {type: datetime, zone: true}, x: decimal}}\n")
+		for _, c := range [][3]string{
+			{"n", "NaN", "postgres"}, {"n", "Infinity", "postgres"}, {"n", "-Infinity", "postgres"}, {"h", "24:00:00", "postgres mysql"}, {"d", "infinity", "postgres"},
+			{"m", "infinity", "postgres"}, {"z", "infinity", "postgres"}, {"x", "NaN", "postgres"}, {"m", "-infinity", "postgres"}, {"h", "100:00:00", "mysql"}, {"h", "-25:30:00", "mysql"},
+		} {
+			value := fmt.Sprintf("%q", c[1])
+			want := []string{"INVALID_ARGUMENT", "/data/" + c[0]}
+			if strings.Contains(c[2], on.Name) {
+				want = []string{fmt.Sprintf("%q:%s", c[0], value)}
+			}
+			has(t, w.create(c[0], value), want...)
+			has(t, w.change(c[0], value), want...)
+		}
+		if on.Name == "mysql" {
+			has(t, w.create("h", `"100:00:00.5"`), "INVALID_ARGUMENT", "would keep 100:00:0")
+			has(t, w.create("h", `"839:00:00"`), "INVALID_ARGUMENT")
+		}
+	})
+}

@@ -76,10 +76,36 @@ func (b *binder) assigned(f *schema.Field, a query.Assignment) (Assignment, bool
 	}
 	v, ok := parseValue(text, f.Type, f)
 	if !ok {
+		v, ok = b.beyond(text, f)
+	}
+	if !ok {
 		return refuse(problem.Quote(text)+" is no value for a field of type "+f.Type.String(), like(f.Type, f))
 	}
 	out.Value = v
 	return out, true
+}
+
+// beyond reads what one database keeps and shows and the others do not know: MySQL's times of more than a day, and
+// PostgreSQL's infinities. What was read can so be written back.
+func (b *binder) beyond(s string, f *schema.Field) (*Arg, bool) {
+	a := &Arg{Value: s, T: f.Type, Zone: f.Zone}
+	switch k := f.Type.Kind; {
+	case b.conn.Driver == "mysql":
+		return a, k == schema.Time && longText.MatchString(s)
+	case b.conn.Driver != "postgres" || f.Native != "":
+		return nil, false
+	case k == schema.Time:
+		return a, s == "24:00:00"
+	case k == schema.Date || k == schema.DateTime:
+		return a, s == "infinity" || s == "-infinity"
+	case k == schema.Decimal:
+		return a, s == "NaN" || s == "Infinity" || s == "-Infinity"
+	case k == schema.Number && (s == "NaN" || s == "Infinity" || s == "-Infinity"):
+		n, err := strconv.ParseFloat(s, 64)
+		a.Value = n
+		return a, err == nil
+	}
+	return nil, false
 }
 
 func article(t schema.Type) string {
