@@ -142,6 +142,9 @@ func (w *write) settle(ctx context.Context, undoes string) error {
 	if err := w.e.ready(ctx, w.db); err != nil {
 		return err
 	}
+	if err := w.transactional(ctx); err != nil {
+		return err
+	}
 	if err := w.setClock(ctx); err != nil {
 		return err
 	}
@@ -156,6 +159,16 @@ func (w *write) settle(ctx context.Context, undoes string) error {
 	w.binding = binding(w.who, w.call.Tool, w.change, undoes)
 	w.catalog = policyHash(w.who, r, w.e.rules)
 	return nil
+}
+
+// transactional refuses a table that would keep what was written when the rest of a write is refused.
+func (w *write) transactional(ctx context.Context) error {
+	x, err := w.effects(ctx)
+	if err != nil || x.Lasting == "" {
+		return err
+	}
+	return problem.List{{Code: problem.ConfigInvalid, Stage: problem.Database, At: "/resource", Reason: "engine",
+		Message: "the table of " + problem.Quote(w.change.Resource().Code) + " is kept by " + x.Lasting + ", which has no transactions, so nothing was written", Hint: "the operator makes it an InnoDB table"}}
 }
 
 // ready checks once that a connection can be written through.

@@ -227,7 +227,7 @@ func (w *write) done(ctx context.Context, tx *sqlx.Tx, op string) (bool, []byte,
 		if rows.Next() {
 			return false, nil, nil
 		}
-		b := appendIDs(append(fmt.Appendf(nil, `{"deleted":%d`, len(ids)), `,"ids":`...), ids)
+		b := appendIDs(append(fmt.Appendf(nil, `{"deleted":%d`, len(ids)), `,"ids":`...), w.change.Key(), ids)
 		return true, w.closing(b, op), rows.Err()
 	case query.Update:
 		if len(set.rows) != len(ids) || !w.holds(set) {

@@ -2,6 +2,8 @@ package engine
 
 import (
 	"context"
+	"database/sql"
+	"errors"
 	"slices"
 	"strconv"
 	"strings"
@@ -73,6 +75,9 @@ func (w *write) update(ctx context.Context, tx *sqlx.Tx, op string, before *rows
 	if len(after.rows) != len(ids) {
 		return res, violation()
 	}
+	if err := w.kept(after); err != nil {
+		return res, err
+	}
 	if res.undo, err = w.imageOf(op, before, after); err != nil {
 		return res, err
 	}
@@ -118,7 +123,7 @@ func (w *write) remove(ctx context.Context, tx *sqlx.Tx, op string, before *rows
 	}
 	res.affected, res.ids = len(ids), ids
 	b := strconv.AppendInt([]byte(`{"deleted":`), int64(len(ids)), 10)
-	b = appendIDs(append(b, `,"ids":`...), ids)
+	b = appendIDs(append(b, `,"ids":`...), w.change.Key(), ids)
 	res.text = w.closing(b, op)
 	return res, nil
 }
@@ -175,11 +180,15 @@ func named(i int, v any) string {
 	return strconv.Itoa(i) + string(tag) + text
 }
 
-func appendIDs(b []byte, ids []int64) []byte {
+func appendIDs(b []byte, key *schema.Field, ids []int64) []byte {
 	b = append(b, '[')
 	for i, id := range ids {
 		if i > 0 {
 			b = append(b, ',')
+		}
+		if key.Unsigned && id < 0 {
+			b = append(strconv.AppendUint(append(b, '"'), uint64(id), 10), '"')
+			continue
 		}
 		b = appendInt(b, id)
 	}
@@ -204,7 +213,11 @@ func (w *write) insert(ctx context.Context, tx *sqlx.Tx) (res result, err error)
 		}
 		if returns {
 			var v any
-			if err := tx.QueryRowxContext(ctx, st.SQL, st.Args...).Scan(&v); err != nil {
+			err := tx.QueryRowxContext(ctx, st.SQL, st.Args...).Scan(&v)
+			if errors.Is(err, sql.ErrNoRows) {
+				return res, problem.List{{Code: problem.Conflict, Stage: problem.Database, Reason: "skipped", Message: "a trigger or rule of the database left the new row out, so nothing was created", Hint: "send other values; the operator knows the trigger"}}
+			}
+			if err != nil {
 				return res, err
 			}
 			id, known = whole(v), true
@@ -235,6 +248,9 @@ func (w *write) insert(ctx context.Context, tx *sqlx.Tx) (res result, err error)
 	}
 	at := keyIndex(w.change.Resource())
 	slices.SortFunc(set.rows, func(a, b []any) int { return order[whole(a[at])] - order[whole(b[at])] })
+	if err := w.kept(set); err != nil {
+		return res, err
+	}
 	res.affected = len(res.ids)
 	b := strconv.AppendInt([]byte(`{"created":`), int64(len(res.ids)), 10)
 	fields := policy.For(w.e.cat, w.who).Fields(w.change.Resource())
@@ -288,7 +304,7 @@ func (w *write) closing(b []byte, op string) []byte {
 
 // changes is what the audit keeps of a result: the rows, and what they were given where that is not masked.
 func (w *write) changes(r result) []byte {
-	b := appendIDs([]byte(`{"ids":`), r.ids)
+	b := appendIDs([]byte(`{"ids":`), w.change.Key(), r.ids)
 	if rows := w.change.Rows(); w.verb == query.Update && len(rows) == 1 {
 		b = append(b, `,"set":{`...)
 		n := 0

@@ -78,6 +78,9 @@ func (w *write) examine(ctx context.Context, tx *sqlx.Tx) (*rowset, []dependents
 	if err != nil {
 		return nil, nil, err
 	}
+	if err := w.unmasked(before); err != nil {
+		return nil, nil, err
+	}
 	if w.taken != nil && version(w.change.Resource(), before, nil) != w.taken.After {
 		return nil, nil, movedOn()
 	}
@@ -97,7 +100,7 @@ func (w *write) examine(ctx context.Context, tx *sqlx.Tx) (*rowset, []dependents
 	return before, children, err
 }
 
-// effects asks, once in a while, what the database does by itself.
+// effects asks, once in a while, what the database does by itself, and what it cannot do.
 func (w *write) effects(ctx context.Context) (sqlgen.Effects, error) {
 	type known struct {
 		sqlgen.Effects

@@ -92,7 +92,7 @@ func keyIndex(r *schema.Resource) int {
 	return 0
 }
 
-// whole is a key as a number; drivers hand over some as texts.
+// whole is a key as a number; drivers hand over some as texts. An unsigned one beyond 63 bits is below 0, by its bits.
 func whole(v any) int64 {
 	switch x := v.(type) {
 	case int64:
@@ -100,10 +100,14 @@ func whole(v any) int64 {
 	case uint64:
 		return int64(x)
 	case []byte:
-		n, _ := strconv.ParseInt(string(x), 10, 64)
-		return n
+		return whole(string(x))
 	case string:
-		n, _ := strconv.ParseInt(x, 10, 64)
+		n, err := strconv.ParseInt(x, 10, 64)
+		if err != nil {
+			if n, err := strconv.ParseUint(x, 10, 64); err == nil {
+				return int64(n)
+			}
+		}
 		return n
 	case float64:
 		return int64(x)

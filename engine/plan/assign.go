@@ -33,7 +33,11 @@ func (b *binder) assigned(f *schema.Field, a query.Assignment) (Assignment, bool
 		return b.array(f, a)
 	}
 	if f.Type.Kind == schema.JSON {
-		out.Value = &Arg{Value: a.Value.JSON(), T: f.Type}
+		doc := a.Value.JSON()
+		if n := infinite(doc); n != "" {
+			return refuse(problem.Quote(n)+" is beyond the numbers of JSON that are read alike everywhere", "a number within a double, or a text")
+		}
+		out.Value = &Arg{Value: doc, T: f.Type}
 		return out, true
 	}
 	text, ok := a.Value.Scalar()
@@ -43,6 +47,9 @@ func (b *binder) assigned(f *schema.Field, a query.Assignment) (Assignment, bool
 	if text == now && f.Type.Kind.Temporal() {
 		out.Now = true
 		return out, true
+	}
+	if k := f.Type.Kind; a.Value.Number() && (k == schema.Integer || k == schema.Decimal) {
+		text = written(text)
 	}
 	if f.Type.Kind == schema.Integer && a.Value.Number() {
 		if whole, frac, ok := strings.Cut(text, "."); ok && strings.Trim(frac, "0") == "" {
@@ -69,10 +76,36 @@ func (b *binder) assigned(f *schema.Field, a query.Assignment) (Assignment, bool
 	}
 	v, ok := parseValue(text, f.Type, f)
 	if !ok {
+		v, ok = b.beyond(text, f)
+	}
+	if !ok {
 		return refuse(problem.Quote(text)+" is no value for a field of type "+f.Type.String(), like(f.Type, f))
 	}
 	out.Value = v
 	return out, true
+}
+
+// beyond reads what one database keeps and shows and the others do not know: MySQL's times of more than a day, and
+// PostgreSQL's infinities. What was read can so be written back.
+func (b *binder) beyond(s string, f *schema.Field) (*Arg, bool) {
+	a := &Arg{Value: s, T: f.Type, Zone: f.Zone}
+	switch k := f.Type.Kind; {
+	case b.conn.Driver == "mysql":
+		return a, k == schema.Time && longText.MatchString(s)
+	case b.conn.Driver != "postgres" || f.Native != "":
+		return nil, false
+	case k == schema.Time:
+		return a, s == "24:00:00"
+	case k == schema.Date || k == schema.DateTime:
+		return a, s == "infinity" || s == "-infinity"
+	case k == schema.Decimal:
+		return a, s == "NaN" || s == "Infinity" || s == "-Infinity"
+	case k == schema.Number && (s == "NaN" || s == "Infinity" || s == "-Infinity"):
+		n, err := strconv.ParseFloat(s, 64)
+		a.Value = n
+		return a, err == nil
+	}
+	return nil, false
 }
 
 func article(t schema.Type) string {
@@ -111,6 +144,58 @@ func misfit(text string, f *schema.Field) string {
 		}
 	}
 	return ""
+}
+
+// maxExponent bounds the digits that a number with an exponent is written out with.
+const maxExponent = 400
+
+// written writes a JSON number without its exponent: 1e3 is 1000. One beyond any field stays as it is.
+func written(s string) string {
+	at := strings.IndexAny(s, "eE")
+	if at < 0 {
+		return s
+	}
+	e, err := strconv.Atoi(s[at+1:])
+	if err != nil || e > maxExponent || e < -maxExponent {
+		return s
+	}
+	digits, minus := strings.CutPrefix(s[:at], "-")
+	whole, frac, _ := strings.Cut(digits, ".")
+	digits, point := whole+frac, len(whole)+e
+	if n := -point; n >= 0 {
+		digits, point = strings.Repeat("0", n+1)+digits, 1
+	}
+	if n := point - len(digits); n > 0 {
+		digits += strings.Repeat("0", n)
+	}
+	out := strings.TrimLeft(digits[:point], "0")
+	if out == "" {
+		out = "0"
+	}
+	if frac := strings.TrimRight(digits[point:], "0"); frac != "" {
+		out += "." + frac
+	}
+	if minus {
+		out = "-" + out
+	}
+	return out
+}
+
+// infinite is the first number of a document that a double does not hold, or "". SQLite would keep Infinity.
+func infinite(doc string) string {
+	d := json.NewDecoder(strings.NewReader(doc))
+	d.UseNumber()
+	for {
+		t, err := d.Token()
+		if err != nil {
+			return ""
+		}
+		if n, ok := t.(json.Number); ok {
+			if _, err := n.Float64(); err != nil {
+				return n.String()
+			}
+		}
+	}
 }
 
 // array reads a list of scalars; the value is its JSON.

@@ -122,7 +122,11 @@ type Merge struct {
 func among(s *Source, f *schema.Field, ids []int64) Expr {
 	l := &List{X: &Column{Source: s, Field: f, T: fieldType(f)}}
 	for _, id := range ids {
-		l.Xs = append(l.Xs, &Arg{Value: id, T: schema.Type{Kind: schema.Integer}})
+		a := &Arg{Value: id, T: schema.Type{Kind: schema.Integer}}
+		if f.Unsigned && id < 0 {
+			a.Value = uint64(id) // a key beyond 63 bits, by its bits
+		}
+		l.Xs = append(l.Xs, a)
 	}
 	return l
 }

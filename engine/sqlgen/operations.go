@@ -28,6 +28,8 @@ const (
 // Effects are what a database does by itself when rows of a table change.
 type Effects struct {
 	Triggers bool
+	// Lasting is the storage engine of a table that keeps what a transaction that failed has written; "" is none.
+	Lasting string
 	// Cascades are tables whose rows are deleted or changed when rows here are deleted.
 	Cascades []string
 }

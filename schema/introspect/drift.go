@@ -29,6 +29,7 @@ type entry struct {
 	at                  schema.Pos
 	code, schema, table string
 	view, creates       bool
+	writes              bool
 	key                 []string // columns
 	fields              []fieldEntry
 }
@@ -57,7 +58,7 @@ func Compare(cat *schema.Catalog, conn *schema.Connection, s *Snapshot) []Drift 
 }
 
 func entryOf(r *schema.Resource) entry {
-	e := entry{at: r.At, code: r.Code, schema: r.Schema, table: r.Table, view: r.View, creates: slices.Contains(r.Writes, "create")}
+	e := entry{at: r.At, code: r.Code, schema: r.Schema, table: r.Table, view: r.View, creates: slices.Contains(r.Writes, "create"), writes: len(r.Writes) > 0}
 	for _, f := range r.Key {
 		e.key = append(e.key, f.Column)
 	}
@@ -90,6 +91,9 @@ func (c *check) entry(e entry) {
 			c.tell(e.at, false, "resource %s: the database has no table %s%s", e.code, problem.Quote(qualified(e.schema, e.table)), near(qualified(e.schema, e.table), c.s.names()))
 		}
 		return
+	}
+	if e.writes && t.Lasting != "" {
+		c.tell(e.at, false, "resource %s: the table %s is kept by %s, which has no transactions, so writes are refused: make it an InnoDB table", e.code, t.Name, t.Lasting)
 	}
 	for _, f := range e.fields {
 		c.field(e, f, t)

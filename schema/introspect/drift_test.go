@@ -113,6 +113,19 @@ resources:
 		`error c.yaml:16: field t.v is declared as date, but the column is string (varchar(20)); the two are not compared or written alike`,
 	})
 
+	// What has no transactions takes no writes.
+	lasting, _ := mysqlServer.create(t, "lasting")
+	mysqlServer.exec(t, lasting, `CREATE TABLE t (id INT PRIMARY KEY) ENGINE=MyISAM; CREATE TABLE u (id INT PRIMARY KEY) ENGINE=InnoDB`)
+	match(t, compare(t, `version: 1
+connections: {default: {dsn: "mysql://x/y", mode: write}}
+resources:
+  - {code: t, key: id, writes: [delete], fields: {id: integer}}
+  - {code: r, table: t, key: id, fields: {id: integer}}
+  - {code: u, key: id, writes: [delete], fields: {id: integer}}
+`, read(t, lasting, "mysql", introspect.Options{})), []string{
+		`error c.yaml:4: resource t: the table t is kept by MyISAM, which has no transactions, so writes are refused: make it an InnoDB table`,
+	})
+
 	// An instant without zone is local time only where that is UTC.
 	zoned, _ := mysqlServer.create(t, "zoned")
 	mysqlServer.exec(t, zoned, `CREATE TABLE t (id INT PRIMARY KEY, ts TIMESTAMP NULL)`)

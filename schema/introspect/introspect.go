@@ -28,6 +28,7 @@ type Table struct {
 	Schema, Name string
 	View         bool // a view; also a materialised one
 	Comment      string
+	Lasting      string // the storage engine, where it has no transactions
 	Columns      []*Column
 	Key          []string   // the primary key, in its own order
 	Unique       [][]string // the other keys: unique indexes over plain columns of all rows

@@ -13,8 +13,9 @@ import (
 const (
 	mysqlServer = `SELECT COALESCE(DATABASE(), ''), VERSION()`
 
-	mysqlTables = `SELECT table_name, table_type, table_comment FROM information_schema.tables
-WHERE table_schema = ? AND table_type IN ('BASE TABLE', 'VIEW', 'SYSTEM VERSIONED')`
+	mysqlTables = `SELECT table_name, table_type, table_comment,
+COALESCE((SELECT e.engine FROM information_schema.engines e WHERE e.engine = t.engine AND COALESCE(e.transactions, 'NO') <> 'YES'), '')
+FROM information_schema.tables t WHERE table_schema = ? AND table_type IN ('BASE TABLE', 'VIEW', 'SYSTEM VERSIONED')`
 
 	mysqlColumns = `SELECT table_name, column_name, data_type, column_type, is_nullable, column_default, extra,
 COALESCE(character_maximum_length, 0), COALESCE(numeric_precision, 0), COALESCE(numeric_scale, 0), column_comment
@@ -81,7 +82,7 @@ func (m *mysqlSchema) readTables(ctx context.Context, c *sql.Conn, s *Snapshot) 
 	return query(ctx, c, mysqlTables, []any{m.name}, func(row *sql.Rows) error {
 		t := &Table{Schema: m.name}
 		var kind string
-		if err := row.Scan(&t.Name, &kind, &t.Comment); err != nil {
+		if err := row.Scan(&t.Name, &kind, &t.Comment, &t.Lasting); err != nil {
 			return err
 		}
 		t.View = kind == "VIEW"

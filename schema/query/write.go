@@ -157,8 +157,9 @@ func DecodeWrite(verb Verb, raw []byte, lim Limits) (*Write, error) {
 	o.need("resource")
 	w.Resource, _ = o.code("resource")
 	if verb == Create {
+		told := len(d.probs)
 		w.Idempotency, _ = o.str("idempotency_key", maxKey)
-		if o.has("idempotency_key") && w.Idempotency == "" {
+		if o.has("idempotency_key") && w.Idempotency == "" && len(d.probs) == told {
 			d.bad("/idempotency_key", "the key is empty", "a text of your own for this one creation, such as a UUID, or leave it out")
 		}
 	} else {

@@ -89,13 +89,17 @@ func (Dialect) Refusal(err error) sqlgen.Refusal {
 	return sqlgen.Other
 }
 
-// Effects asks for a table's triggers, and for the foreign keys that act by themselves when its rows go.
+// Effects asks for a table's triggers and storage engine, and for the foreign keys that act by themselves when its rows go.
 func (Dialect) Effects(ctx context.Context, db *sql.DB, r *schema.Resource) (out sqlgen.Effects, err error) {
 	var n int
 	if err := db.QueryRowContext(ctx, "SELECT COUNT(*) FROM information_schema.TRIGGERS WHERE EVENT_OBJECT_SCHEMA = COALESCE(NULLIF(?, ''), DATABASE()) AND EVENT_OBJECT_TABLE = ?", r.Schema, r.Table).Scan(&n); err != nil {
 		return out, err
 	}
 	out.Triggers = n > 0
+	err = db.QueryRowContext(ctx, "SELECT t.ENGINE FROM information_schema.TABLES t JOIN information_schema.ENGINES e ON e.ENGINE = t.ENGINE WHERE t.TABLE_SCHEMA = COALESCE(NULLIF(?, ''), DATABASE()) AND t.TABLE_NAME = ? AND COALESCE(e.TRANSACTIONS, 'NO') <> 'YES'", r.Schema, r.Table).Scan(&out.Lasting)
+	if err != nil && !errors.Is(err, sql.ErrNoRows) {
+		return out, err
+	}
 	rows, err := db.QueryContext(ctx, "SELECT DISTINCT TABLE_NAME FROM information_schema.REFERENTIAL_CONSTRAINTS WHERE UNIQUE_CONSTRAINT_SCHEMA = COALESCE(NULLIF(?, ''), DATABASE()) AND REFERENCED_TABLE_NAME = ? AND DELETE_RULE IN ('CASCADE', 'SET NULL', 'SET DEFAULT')", r.Schema, r.Table)
 	if err != nil {
 		return out, err

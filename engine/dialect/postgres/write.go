@@ -58,6 +58,10 @@ func (Dialect) Operations() sqlgen.Operations {
 func (Dialect) Refusal(err error) sqlgen.Refusal {
 	var e *pgconn.PgError
 	if !errors.As(err, &e) {
+		// pgx fits values to the types of their columns before anything is sent.
+		if strings.HasPrefix(err.Error(), "failed to encode args") {
+			return sqlgen.Unfit
+		}
 		var n net.Error
 		if errors.Is(err, driver.ErrBadConn) || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.As(err, &n) || pgconn.SafeToRetry(err) {
 			return sqlgen.Gone
