@@ -45,6 +45,10 @@ func unmatched() error {
 func (w *write) update(ctx context.Context, tx *sqlx.Tx, op string, before *rowset) (res result, err error) {
 	ids, rows := w.change.IDs(), w.change.Rows()
 	conn := w.change.Resource().Connection
+	im, err := w.imageOf(ctx, tx, before)
+	if err != nil {
+		return res, err
+	}
 	if len(rows) == 1 {
 		var n int64
 		res.statement, err = sqlgen.Update(w.change, ids, plan.Stamp(rows[0], conn, w.now), w.db.driver)
@@ -73,7 +77,8 @@ func (w *write) update(ctx context.Context, tx *sqlx.Tx, op string, before *rows
 	if len(after.rows) != len(ids) {
 		return res, violation()
 	}
-	if res.undo, err = w.imageOf(op, before, after); err != nil {
+	im.After = version(w.change.Resource(), after, nil)
+	if res.undo, err = w.sealed(op, im); err != nil {
 		return res, err
 	}
 	res.affected, res.ids = len(ids), ids
@@ -99,11 +104,11 @@ func (w *write) given() []*schema.Field {
 
 func (w *write) remove(ctx context.Context, tx *sqlx.Tx, op string, before *rowset) (res result, err error) {
 	ids := w.change.IDs()
-	extra, err := w.foreign(ctx, tx)
+	im, err := w.imageOf(ctx, tx, before)
 	if err != nil {
 		return res, err
 	}
-	if res.undo, err = w.imageOfDelete(op, before, extra); err != nil {
+	if res.undo, err = w.sealed(op, im); err != nil {
 		return res, err
 	}
 	var n int64
@@ -167,6 +172,9 @@ func (w *write) insert(ctx context.Context, tx *sqlx.Tx) (res result, err error)
 			return res, problem.List{{Code: problem.DataIntegrity, Stage: problem.Database, Message: "the database gives new rows no key", Hint: "send the key " + problem.Quote(key.Code) + ", or the operator makes it count by itself"}}
 		}
 		res.ids = append(res.ids, id)
+	}
+	if w.undoes != "" && !slices.Equal(res.ids, w.change.IDs()) { // a trigger gave others
+		return res, unmatched()
 	}
 	set, err := w.read(ctx, tx, w.change.Targets(res.ids))
 	if err != nil {

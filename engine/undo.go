@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"resq/engine/plan"
 	"resq/engine/policy"
@@ -25,7 +26,8 @@ type image struct {
 	IDs        []int64
 	Columns    []string
 	Foreign    int      // the last columns, which the catalog does not know
-	Rows       [][]kept // by id
+	Rows       [][]kept // by id, as they were read
+	Stored     [][]kept // the same as the database stored them; = is as read
 	After      string   // the version of the rows after an update
 	System     []string `json:",omitempty"` // codes of fields that the engine had filled
 }
@@ -33,16 +35,25 @@ type image struct {
 // A kept value: its tag and its text, in base64 where it is bytes.
 type kept [2]string
 
-func keptOf(v any) kept {
+// keptOf keeps a value. The bytes that MySQL's driver gives are texts, unless they are none; SQLite's are a BLOB.
+func keptOf(v any, driver string) kept {
 	tag, text := packed(v)
+	switch {
+	case tag == 'y' && driver != "mysql":
+		tag = 'x'
+	case tag == 'y' && utf8.ValidString(text):
+		tag = 's'
+	case tag == 's' && !utf8.ValidString(text):
+		tag = 'y'
+	}
 	if tag == 'x' || tag == 'y' {
 		text = base64.StdEncoding.EncodeToString([]byte(text))
 	}
 	return kept{string(tag), text}
 }
 
-// arg gives the value as an argument for a column of a driver.
-func (c kept) arg(driver string) (any, bool) {
+// arg gives the value as an argument.
+func (c kept) arg() (any, bool) {
 	if len(c[0]) != 1 {
 		return nil, false
 	}
@@ -52,7 +63,7 @@ func (c kept) arg(driver string) (any, bool) {
 		if err != nil {
 			return nil, false
 		}
-		if tag == 'x' || driver == "postgres" {
+		if tag == 'x' {
 			return raw, true
 		}
 		return string(raw), true
@@ -60,11 +71,45 @@ func (c kept) arg(driver string) (any, bool) {
 	return unpacked(tag, text)
 }
 
-// imageOf keeps the values that an update replaces.
-func (w *write) imageOf(op string, before, after *rowset) ([]byte, error) {
+// imageOf keeps the values that a change is about to replace: of an update those of the columns that it gives a value or
+// the database moves on with it, of a delete those of all columns but the computed ones, which come back by themselves.
+func (w *write) imageOf(ctx context.Context, tx *sqlx.Tx, before *rowset) (*image, error) {
+	r, driver := w.change.Resource(), w.db.driver.Name()
+	im := &image{Verb: w.verb, Connection: r.Connection.Name, Resource: r.Code, IDs: w.change.IDs()}
+	var at []int // the field of each column
+	var err error
+	if w.verb == query.Update {
+		at = w.replaced(im)
+	} else {
+		at, err = w.whole(ctx, tx, im)
+	}
+	if err != nil || len(im.Columns) == 0 {
+		return im, err
+	}
+	stored, err := w.stored(ctx, tx, im.Columns)
+	if err != nil {
+		return nil, err
+	}
+	for i, row := range before.rows {
+		shown, exact := make([]kept, len(im.Columns)), make([]kept, len(im.Columns))
+		for k := range im.Columns {
+			exact[k] = keptOf(stored[i][k], driver)
+			if k >= len(at) {
+				continue
+			}
+			shown[k] = keptOf(row[at[k]], driver)
+			if exact[k] == shown[k] {
+				exact[k] = kept{"=", ""}
+			}
+		}
+		im.Rows, im.Stored = append(im.Rows, shown), append(im.Stored, exact)
+	}
+	return im, nil
+}
+
+// replaced adds the columns of an update to its image.
+func (w *write) replaced(im *image) (at []int) {
 	r := w.change.Resource()
-	im := image{Verb: query.Update, Connection: r.Connection.Name, Resource: r.Code, IDs: w.change.IDs(), After: version(r, after, nil)}
-	var at []int
 	for _, row := range w.change.Rows() {
 		for _, a := range row {
 			k := slices.Index(r.Fields, a.Field)
@@ -78,40 +123,32 @@ func (w *write) imageOf(op string, before, after *rowset) ([]byte, error) {
 			}
 		}
 	}
-	for _, row := range before.rows {
-		cells := make([]kept, len(at))
-		for i, k := range at {
-			cells[i] = keptOf(row[k])
-		}
-		im.Rows = append(im.Rows, cells)
-	}
-	return w.sealed(op, &im)
+	return at
 }
 
-// imageOfDelete keeps whole rows.
-func (w *write) imageOfDelete(op string, before *rowset, extra *foreign) ([]byte, error) {
-	r := w.change.Resource()
-	im := image{Verb: query.Delete, Connection: r.Connection.Name, Resource: r.Code, IDs: w.change.IDs()}
-	for _, f := range r.Fields {
-		if !f.Generated {
-			im.Columns = append(im.Columns, f.Column)
-		}
+// whole adds the columns of a table to the image of a delete, those that the catalog knows first.
+func (w *write) whole(ctx context.Context, tx *sqlx.Tx, im *image) (at []int, err error) {
+	names, err := w.columns(ctx, tx)
+	if err != nil {
+		return nil, err
 	}
-	im.Columns = append(im.Columns, extra.columns...)
-	im.Foreign = len(extra.columns)
-	for i, row := range before.rows {
-		var cells []kept
-		for k, f := range r.Fields {
-			if !f.Generated {
-				cells = append(cells, keptOf(row[k]))
-			}
+	r, driver := w.change.Resource(), w.db.driver.Name()
+	var foreign []string
+	for _, n := range names {
+		if slices.ContainsFunc(w.effect.Computed, func(c string) bool { return sameColumn(driver, c, n) }) {
+			continue
 		}
-		for k := range extra.columns {
-			cells = append(cells, keptOf(extra.rows[i][k]))
+		k := slices.IndexFunc(r.Fields, func(f *schema.Field) bool { return sameColumn(driver, f.Column, n) })
+		if k < 0 {
+			foreign = append(foreign, n)
+			continue
 		}
-		im.Rows = append(im.Rows, cells)
+		at = append(at, k)
+		im.Columns = append(im.Columns, r.Fields[k].Column)
 	}
-	return w.sealed(op, &im)
+	im.Columns = append(im.Columns, foreign...)
+	im.Foreign = len(foreign)
+	return at, nil
 }
 
 func (w *write) sealed(op string, im *image) ([]byte, error) {
@@ -122,28 +159,9 @@ func (w *write) sealed(op string, im *image) ([]byte, error) {
 	return w.e.sign.seal(op, plain)
 }
 
-// foreign are the columns of a table that the catalog does not know, of the rows of a delete.
-type foreign struct {
-	columns []string
-	rows    [][]any
-}
-
-// foreign reads them. Without them a row could not be made again as it was.
-func (w *write) foreign(ctx context.Context, tx *sqlx.Tx) (*foreign, error) {
-	out := &foreign{}
-	names, err := w.columns(ctx, tx)
-	if err != nil {
-		return nil, err
-	}
-	for _, n := range names {
-		if !slices.ContainsFunc(w.change.Resource().Fields, func(f *schema.Field) bool { return sameColumn(w.db.driver.Name(), f.Column, n) }) {
-			out.columns = append(out.columns, n)
-		}
-	}
-	if len(out.columns) == 0 {
-		return out, nil
-	}
-	st, err := sqlgen.Columns(w.change, w.change.IDs(), out.columns, w.db.driver)
+// stored reads columns of the rows of a change as they are stored.
+func (w *write) stored(ctx context.Context, tx *sqlx.Tx, columns []string) (out [][]any, err error) {
+	st, err := sqlgen.Columns(w.change, w.change.IDs(), columns, w.db.driver)
 	if err != nil {
 		return nil, err
 	}
@@ -157,12 +175,12 @@ func (w *write) foreign(ctx context.Context, tx *sqlx.Tx) (*foreign, error) {
 		if err != nil {
 			return nil, err
 		}
-		out.rows = append(out.rows, vals)
+		out = append(out, vals)
 	}
 	if err := rows.Err(); err != nil {
 		return nil, err
 	}
-	if len(out.rows) != len(w.change.IDs()) {
+	if len(out) != len(w.change.IDs()) {
 		return nil, unmatched()
 	}
 	return out, nil
@@ -235,7 +253,7 @@ func (w *write) decodeUndo(ctx context.Context) error {
 	if w.taken.Verb == query.Delete {
 		verb = query.Create
 	}
-	rows, ok := w.taken.assignments(r, db.driver.Name())
+	rows, ok := w.taken.assignments(r)
 	if !ok {
 		return refuse(problem.Conflict, "the catalog no longer fits what the operation changed", "")
 	}
@@ -246,7 +264,7 @@ func (w *write) decodeUndo(ctx context.Context) error {
 }
 
 // assignments are the old values as those of a change.
-func (im *image) assignments(r *schema.Resource, driver string) ([][]plan.Assignment, bool) {
+func (im *image) assignments(r *schema.Resource) ([][]plan.Assignment, bool) {
 	fields := make([]*schema.Field, len(im.Columns))
 	for i, name := range im.Columns {
 		k := slices.IndexFunc(r.Fields, func(f *schema.Field) bool { return f.Column == name })
@@ -256,19 +274,30 @@ func (im *image) assignments(r *schema.Resource, driver string) ([][]plan.Assign
 			return nil, false
 		}
 	}
+	if len(im.Rows) != len(im.Stored) {
+		return nil, false
+	}
 	var out [][]plan.Assignment
-	for _, cells := range im.Rows {
-		if len(cells) != len(im.Columns) {
+	for i, cells := range im.Rows {
+		if len(cells) != len(im.Columns) || len(im.Stored[i]) != len(im.Columns) {
 			return nil, false
 		}
 		var row []plan.Assignment
-		for i, c := range cells {
-			v, ok := c.arg(driver)
+		for k, c := range cells {
+			exact := im.Stored[i][k]
+			if exact[0] == "=" {
+				exact = c
+			}
+			stored, ok := exact.arg()
 			if !ok {
 				return nil, false
 			}
-			a := plan.Assignment{Field: fields[i], Column: im.Columns[i], Value: &plan.Arg{Value: v}}
-			if f := fields[i]; f != nil {
+			v, ok := c.arg()
+			if !ok { // a value that reads have no form for
+				v = stored
+			}
+			a := plan.Assignment{Field: fields[k], Column: im.Columns[k], Value: &plan.Arg{Value: v}, Exact: true, Stored: stored}
+			if f := fields[k]; f != nil {
 				a.Value.T, a.Value.Zone = f.Type, f.Zone
 				if c[0] == "j" {
 					a.Value.T.Kind = schema.JSON
@@ -332,7 +361,6 @@ func (w *write) vacant(ctx context.Context, tx *sqlx.Tx) (*rowset, error) {
 		vals := make([]any, len(r.Fields))
 		for _, a := range row {
 			if k := slices.Index(r.Fields, a.Field); k >= 0 {
-				vals[k] = a.Value.Value
 				vals[k] = shownAs(a)
 			}
 		}
