@@ -87,33 +87,32 @@ func (e *Engine) resultFor(who *policy.Principal, o *operation) []byte {
 	if json.Unmarshal(text, &result) != nil {
 		return []byte("null")
 	}
-	for key, raw := range result {
-		if key != "record" && key != "records" {
-			continue
-		}
-		var one map[string]json.RawMessage
-		var list []map[string]json.RawMessage
-		if json.Unmarshal(raw, &one) == nil {
-			list = append(list, one)
-		} else if json.Unmarshal(raw, &list) != nil {
-			list = nil
-		}
-		for _, record := range list {
-			maps.DeleteFunc(record, func(code string, _ json.RawMessage) bool {
-				if !ok {
-					return true
-				}
-				_, known := v.Field(r, code)
-				return !known
-			})
-		}
-		var shown any = list
-		if key == "record" {
-			shown = one
-		}
-		result[key], _ = json.Marshal(shown) // it was JSON before
+	hidden := false
+	without := func(record map[string]json.RawMessage) {
+		maps.DeleteFunc(record, func(code string, _ json.RawMessage) bool {
+			known := false
+			if ok {
+				_, known = v.Field(r, code)
+			}
+			hidden = hidden || !known
+			return !known
+		})
 	}
-	text, _ = json.Marshal(result)
+	var one map[string]json.RawMessage
+	if json.Unmarshal(result["record"], &one) == nil {
+		without(one)
+		result["record"], _ = json.Marshal(one) // it was JSON before
+	}
+	var list []map[string]json.RawMessage
+	if json.Unmarshal(result["records"], &list) == nil {
+		for _, record := range list {
+			without(record)
+		}
+		result["records"], _ = json.Marshal(list)
+	}
+	if hidden {
+		text, _ = json.Marshal(result)
+	}
 	return text
 }
 
