@@ -6,6 +6,7 @@ import (
 
 	"resq/engine/plan"
 	"resq/engine/policy"
+	"resq/engine/sqlgen"
 	"resq/schema/problem"
 	"resq/schema/query"
 )
@@ -108,6 +109,7 @@ type write struct {
 	catalog string
 	undoes  string // the operation that a res-undo takes back
 	taken   *image
+	effect  sqlgen.Effects // what the database does by itself; not of a creation
 	now     time.Time
 	// unapplied says that this attempt has the operation's row to itself, and that it is not applied.
 	unapplied bool
@@ -155,6 +157,12 @@ func (w *write) settle(ctx context.Context, undoes string) error {
 	if w.ledger.apart && w.verb == query.Create && undoes == "" {
 		return problem.List{{Code: problem.PermissionDenied, Stage: problem.Resources, At: "/resource", Message: "this connection keeps no operations beside its data, so a creation could not be told from its repetition",
 			Hint: "the operator makes the table of operations there with resq migrate"}}
+	}
+	if w.verb != query.Create || undoes != "" {
+		var err error
+		if w.effect, err = w.effects(ctx); err != nil {
+			return err
+		}
 	}
 	w.binding = binding(w.who, w.call.Tool, w.change, undoes)
 	w.catalog = policyHash(w.who, r, w.e.rules)

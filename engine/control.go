@@ -117,7 +117,7 @@ func (w *write) applyApart(ctx context.Context, op string) (*Answer, error) {
 		if done, err := w.admit(o); err != nil {
 			return nil, err
 		} else if done {
-			return &Answer{Text: replayed(o.Result.String), Rows: int(o.Affected.Int64)}, nil
+			return &Answer{Text: replayed(string(w.e.resultFor(w.who, o))), Rows: int(o.Affected.Int64)}, nil
 		}
 		was := o.State
 		ok, err := w.ledger.claim(ctx, op, was)
@@ -228,18 +228,23 @@ func (w *write) done(ctx context.Context, tx *sqlx.Tx, op string) (bool, []byte,
 			return false, nil, nil
 		}
 		b := appendIDs(append(fmt.Appendf(nil, `{"deleted":%d`, len(ids)), `,"ids":`...), w.change.Key(), ids)
-		return true, w.closing(b, op), rows.Err()
+		return true, unkept(b, op), rows.Err()
 	case query.Update:
 		if len(set.rows) != len(ids) || !w.holds(set) {
 			return false, nil, nil
 		}
 		b := w.records(fmt.Appendf(nil, `{"updated":%d,"records":`, len(ids)), set, w.given(), true)
-		return true, w.closing(b, op), nil
+		return true, unkept(b, op), nil
 	}
 	if len(set.rows) != len(ids) || !w.holds(set) {
 		return false, nil, nil
 	}
-	return true, append(w.records(fmt.Appendf(nil, `{"created":%d,"records":`, len(ids)), set, w.given(), true), '}'), nil
+	return true, unkept(w.records(fmt.Appendf(nil, `{"created":%d,"records":`, len(ids)), set, w.given(), true), op), nil
+}
+
+// unkept ends the result of a change whose process died before it could keep what was before.
+func unkept(b []byte, op string) []byte {
+	return append(appendString(append(b, `,"op_id":`...), op), `,"undo":{"available":false}}`...)
 }
 
 // holds says whether rows have the values that the change gives, as a caller would read both.

@@ -37,7 +37,7 @@ func (w *write) make(ctx context.Context, tx *sqlx.Tx, op string, before *rowset
 	case query.Delete:
 		return w.remove(ctx, tx, op, before)
 	}
-	return w.insert(ctx, tx)
+	return w.insert(ctx, tx, op)
 }
 
 func unmatched() error {
@@ -47,6 +47,10 @@ func unmatched() error {
 func (w *write) update(ctx context.Context, tx *sqlx.Tx, op string, before *rowset) (res result, err error) {
 	ids, rows := w.change.IDs(), w.change.Rows()
 	conn := w.change.Resource().Connection
+	im, err := w.imageOf(ctx, tx, before)
+	if err != nil {
+		return res, err
+	}
 	if len(rows) == 1 {
 		var n int64
 		res.statement, err = sqlgen.Update(w.change, ids, plan.Stamp(rows[0], conn, w.now), w.db.driver)
@@ -78,7 +82,8 @@ func (w *write) update(ctx context.Context, tx *sqlx.Tx, op string, before *rows
 	if err := w.kept(after); err != nil {
 		return res, err
 	}
-	if res.undo, err = w.imageOf(op, before, after); err != nil {
+	im.After = version(w.change.Resource(), after, nil)
+	if res.undo, err = w.sealed(op, im); err != nil {
 		return res, err
 	}
 	res.affected, res.ids = len(ids), ids
@@ -104,11 +109,11 @@ func (w *write) given() []*schema.Field {
 
 func (w *write) remove(ctx context.Context, tx *sqlx.Tx, op string, before *rowset) (res result, err error) {
 	ids := w.change.IDs()
-	extra, err := w.foreign(ctx, tx)
+	im, err := w.imageOf(ctx, tx, before)
 	if err != nil {
 		return res, err
 	}
-	if res.undo, err = w.imageOfDelete(op, before, extra); err != nil {
+	if res.undo, err = w.sealed(op, im); err != nil {
 		return res, err
 	}
 	for _, round := range w.rounds(before) {
@@ -197,7 +202,7 @@ func appendIDs(b []byte, key *schema.Field, ids []int64) []byte {
 
 // insert makes the rows of a change one by one, so that each tells its key, and reads them as the principal sees
 // them: defaults and triggers show, and a row that would not be seen ends the whole call.
-func (w *write) insert(ctx context.Context, tx *sqlx.Tx) (res result, err error) {
+func (w *write) insert(ctx context.Context, tx *sqlx.Tx, op string) (res result, err error) {
 	key := w.change.Key()
 	for _, row := range w.change.Rows() {
 		st, returns, err := sqlgen.Insert(w.change, plan.Stamp(row, w.change.Resource().Connection, w.now), w.db.driver)
@@ -235,6 +240,9 @@ func (w *write) insert(ctx context.Context, tx *sqlx.Tx) (res result, err error)
 		}
 		res.ids = append(res.ids, id)
 	}
+	if w.undoes != "" && !slices.Equal(res.ids, w.change.IDs()) { // a trigger gave others
+		return res, unmatched()
+	}
 	set, err := w.read(ctx, tx, w.change.Targets(res.ids))
 	if err != nil {
 		return res, err
@@ -260,8 +268,18 @@ func (w *write) insert(ctx context.Context, tx *sqlx.Tx) (res result, err error)
 		one := w.records(nil, set, fields, false)
 		b = append(append(b, `,"record":`...), one[1:len(one)-1]...)
 	}
-	res.text = append(b, '}')
-	return res, nil
+	if w.undoes == "" {
+		res.text = append(b, '}')
+		return res, nil
+	}
+	im := w.image()
+	im.After = version(w.change.Resource(), set, nil)
+	for k := range w.change.Resource().Fields {
+		w.seen(im, []int{k})
+	}
+	res.undo, err = w.sealed(op, im)
+	res.text = w.closing(b, op)
+	return res, err
 }
 
 // records writes rows as objects of the given fields, masked as reads are; with key the key stands first.

@@ -36,12 +36,8 @@ const (
 
 // preview shows what a change would do, and keeps it for its confirmation.
 func (w *write) preview(ctx context.Context) (*Answer, error) {
-	effects, err := w.effects(ctx)
-	if err != nil {
-		return nil, err
-	}
 	var a *Answer
-	err = w.transaction(ctx, func(ctx context.Context, tx *sqlx.Tx) error {
+	err := w.transaction(ctx, func(ctx context.Context, tx *sqlx.Tx) error {
 		now, err := w.ledger.now(ctx, w.ledger.in(tx))
 		if err != nil {
 			return err
@@ -51,7 +47,7 @@ func (w *write) preview(ctx context.Context) (*Answer, error) {
 		if err != nil {
 			return err
 		}
-		a, err = w.propose(ctx, tx, before, children, effects)
+		a, err = w.propose(ctx, tx, before, children)
 		return err
 	})
 	if err == nil {
@@ -122,7 +118,7 @@ func (w *write) effects(ctx context.Context) (sqlgen.Effects, error) {
 }
 
 // propose writes the preview and keeps its row.
-func (w *write) propose(ctx context.Context, tx *sqlx.Tx, before *rowset, children []dependents, effects sqlgen.Effects) (*Answer, error) {
+func (w *write) propose(ctx context.Context, tx *sqlx.Tx, before *rowset, children []dependents) (*Answer, error) {
 	id, err := newID()
 	if err != nil {
 		return nil, err
@@ -159,7 +155,7 @@ func (w *write) propose(ctx context.Context, tx *sqlx.Tx, before *rowset, childr
 		b = append(strconv.AppendInt(append(b, `,"count":`...), c.count, 10), '}')
 	}
 	b = append(b, `],"warnings":[`...)
-	for i, s := range w.warnings(effects) {
+	for i, s := range w.warnings() {
 		if i > 0 {
 			b = append(b, ',')
 		}
@@ -305,7 +301,8 @@ func appendCut(b, value []byte) []byte {
 }
 
 // warnings say what a person should know beside the rows.
-func (w *write) warnings(x sqlgen.Effects) []string {
+func (w *write) warnings() []string {
+	x := w.effect
 	var out []string
 	r := w.change.Resource()
 	if w.verb == query.Delete {
@@ -331,6 +328,19 @@ func (w *write) warnings(x sqlgen.Effects) []string {
 			}
 			out = append(out, "the database changes or deletes dependent rows by itself: "+strings.Join(names, ", ")+"; an undo does not bring those back")
 		}
+	}
+	if moved := w.moved(); len(moved) > 0 {
+		var names []string
+		v := policy.For(w.e.cat, w.who)
+		for _, f := range v.Fields(r) {
+			if slices.ContainsFunc(moved, func(c string) bool { return sameColumn(w.db.driver.Name(), f.Column, c) }) {
+				names = append(names, f.Code)
+			}
+		}
+		if hidden := len(moved) - len(names); hidden > 0 {
+			names = append(names, strconv.Itoa(hidden)+" column"+map[bool]string{true: "s"}[hidden > 1]+" not shown")
+		}
+		out = append(out, "the database itself changes with every update: "+strings.Join(names, ", ")+"; an undo puts that back")
 	}
 	if x.Triggers {
 		out = append(out, "the table has triggers: more may change than is shown, and an undo does not take that back")

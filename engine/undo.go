@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"resq/engine/plan"
 	"resq/engine/policy"
@@ -20,29 +21,41 @@ import (
 // An image is what rows were before a change, as it is sealed in the operation row.
 type image struct {
 	Verb       query.Verb
+	Asked      query.Verb // what was asked for first: of an undo, what it takes back
+	Seen       []string   // codes of the fields of it that its principal could read
 	Connection string
 	Resource   string
 	IDs        []int64
 	Columns    []string
 	Foreign    int      // the last columns, which the catalog does not know
-	Rows       [][]kept // by id
-	After      string   // the version of the rows after an update
+	Rows       [][]kept // by id, as they were read
+	Stored     [][]kept // the same as the database stored them; = is as read
+	After      string   // the version of the rows after an update or an undo that made them anew
 	System     []string `json:",omitempty"` // codes of fields that the engine had filled
 }
 
 // A kept value: its tag and its text, in base64 where it is bytes.
 type kept [2]string
 
-func keptOf(v any) kept {
+// keptOf keeps a value. The bytes that MySQL's driver gives are texts, unless they are none; SQLite's are a BLOB.
+func keptOf(v any, driver string) kept {
 	tag, text := packed(v)
+	switch {
+	case tag == 'y' && driver != "mysql":
+		tag = 'x'
+	case tag == 'y' && utf8.ValidString(text):
+		tag = 's'
+	case tag == 's' && !utf8.ValidString(text):
+		tag = 'y'
+	}
 	if tag == 'x' || tag == 'y' {
 		text = base64.StdEncoding.EncodeToString([]byte(text))
 	}
 	return kept{string(tag), text}
 }
 
-// arg gives the value as an argument for a column of a driver.
-func (c kept) arg(driver string) (any, bool) {
+// arg gives the value as an argument.
+func (c kept) arg() (any, bool) {
 	if len(c[0]) != 1 {
 		return nil, false
 	}
@@ -52,7 +65,7 @@ func (c kept) arg(driver string) (any, bool) {
 		if err != nil {
 			return nil, false
 		}
-		if tag == 'x' || driver == "postgres" {
+		if tag == 'x' {
 			return raw, true
 		}
 		return string(raw), true
@@ -60,11 +73,69 @@ func (c kept) arg(driver string) (any, bool) {
 	return unpacked(tag, text)
 }
 
-// imageOf keeps the values that an update replaces.
-func (w *write) imageOf(op string, before, after *rowset) ([]byte, error) {
+// imageOf keeps the values that a change is about to replace: of an update those of the columns that it gives a value or
+// the database moves on with it, of a delete those of all columns but the computed ones, which come back by themselves.
+func (w *write) imageOf(ctx context.Context, tx *sqlx.Tx, before *rowset) (*image, error) {
+	driver := w.db.driver.Name()
+	im := w.image()
+	var at []int // the field of each column
+	var err error
+	if w.verb == query.Update {
+		at = w.replaced(im)
+	} else {
+		at, err = w.whole(ctx, tx, im)
+	}
+	if err != nil {
+		return nil, err
+	}
+	w.seen(im, at)
+	if len(im.Columns) == 0 {
+		return im, nil
+	}
+	stored, err := w.stored(ctx, tx, im.Columns)
+	if err != nil {
+		return nil, err
+	}
+	for i, row := range before.rows {
+		shown, exact := make([]kept, len(im.Columns)), make([]kept, len(im.Columns))
+		for k := range im.Columns {
+			exact[k] = keptOf(stored[i][k], driver)
+			if k >= len(at) {
+				continue
+			}
+			shown[k] = keptOf(row[at[k]], driver)
+			if exact[k] == shown[k] {
+				exact[k] = kept{"=", ""}
+			}
+		}
+		im.Rows, im.Stored = append(im.Rows, shown), append(im.Stored, exact)
+	}
+	return im, nil
+}
+
+// image is one of nothing yet.
+func (w *write) image() *image {
 	r := w.change.Resource()
-	im := image{Verb: query.Update, Connection: r.Connection.Name, Resource: r.Code, IDs: w.change.IDs(), After: version(r, after, nil)}
-	var at []int
+	im := &image{Verb: w.verb, Asked: w.verb, Connection: r.Connection.Name, Resource: r.Code, IDs: w.change.IDs()}
+	if w.taken != nil {
+		im.Asked = w.taken.Asked
+	}
+	return im
+}
+
+// seen keeps which of these fields, by their place, the principal reads.
+func (w *write) seen(im *image, at []int) {
+	v := policy.For(w.e.cat, w.who)
+	for _, k := range at {
+		if f := w.change.Resource().Fields[k]; v.Readable(f) {
+			im.Seen = append(im.Seen, f.Code)
+		}
+	}
+}
+
+// replaced adds the columns of an update to its image.
+func (w *write) replaced(im *image) (at []int) {
+	r := w.change.Resource()
 	for _, row := range w.change.Rows() {
 		for _, a := range row {
 			k := slices.Index(r.Fields, a.Field)
@@ -78,40 +149,56 @@ func (w *write) imageOf(op string, before, after *rowset) ([]byte, error) {
 			}
 		}
 	}
-	for _, row := range before.rows {
-		cells := make([]kept, len(at))
-		for i, k := range at {
-			cells[i] = keptOf(row[k])
+	var foreign []string
+	for _, c := range w.moved() {
+		k := slices.IndexFunc(r.Fields, func(f *schema.Field) bool { return sameColumn(w.db.driver.Name(), f.Column, c) })
+		if k < 0 {
+			foreign = append(foreign, c)
+			continue
 		}
-		im.Rows = append(im.Rows, cells)
+		at = append(at, k)
+		im.Columns, im.System = append(im.Columns, r.Fields[k].Column), append(im.System, r.Fields[k].Code)
 	}
-	return w.sealed(op, &im)
+	im.Columns, im.Foreign = append(im.Columns, foreign...), len(foreign)
+	return at
 }
 
-// imageOfDelete keeps whole rows.
-func (w *write) imageOfDelete(op string, before *rowset, extra *foreign) ([]byte, error) {
-	r := w.change.Resource()
-	im := image{Verb: query.Delete, Connection: r.Connection.Name, Resource: r.Code, IDs: w.change.IDs()}
-	for _, f := range r.Fields {
-		if !f.Generated {
-			im.Columns = append(im.Columns, f.Column)
+// moved are the columns that the database changes with every update by itself, and that this one gives no value.
+func (w *write) moved() (out []string) {
+	if w.verb != query.Update || len(w.change.Rows()) == 0 {
+		return nil
+	}
+	for _, c := range w.effect.Moved {
+		if !slices.ContainsFunc(w.change.Rows()[0], func(a plan.Assignment) bool { return sameColumn(w.db.driver.Name(), a.Column, c) }) {
+			out = append(out, c)
 		}
 	}
-	im.Columns = append(im.Columns, extra.columns...)
-	im.Foreign = len(extra.columns)
-	for i, row := range before.rows {
-		var cells []kept
-		for k, f := range r.Fields {
-			if !f.Generated {
-				cells = append(cells, keptOf(row[k]))
-			}
-		}
-		for k := range extra.columns {
-			cells = append(cells, keptOf(extra.rows[i][k]))
-		}
-		im.Rows = append(im.Rows, cells)
+	return out
+}
+
+// whole adds the columns of a table to the image of a delete, those that the catalog knows first.
+func (w *write) whole(ctx context.Context, tx *sqlx.Tx, im *image) (at []int, err error) {
+	names, err := w.columns(ctx, tx)
+	if err != nil {
+		return nil, err
 	}
-	return w.sealed(op, &im)
+	r, driver := w.change.Resource(), w.db.driver.Name()
+	var foreign []string
+	for _, n := range names {
+		if slices.ContainsFunc(w.effect.Computed, func(c string) bool { return sameColumn(driver, c, n) }) {
+			continue
+		}
+		k := slices.IndexFunc(r.Fields, func(f *schema.Field) bool { return sameColumn(driver, f.Column, n) })
+		if k < 0 {
+			foreign = append(foreign, n)
+			continue
+		}
+		at = append(at, k)
+		im.Columns = append(im.Columns, r.Fields[k].Column)
+	}
+	im.Columns = append(im.Columns, foreign...)
+	im.Foreign = len(foreign)
+	return at, nil
 }
 
 func (w *write) sealed(op string, im *image) ([]byte, error) {
@@ -122,28 +209,9 @@ func (w *write) sealed(op string, im *image) ([]byte, error) {
 	return w.e.sign.seal(op, plain)
 }
 
-// foreign are the columns of a table that the catalog does not know, of the rows of a delete.
-type foreign struct {
-	columns []string
-	rows    [][]any
-}
-
-// foreign reads them. Without them a row could not be made again as it was.
-func (w *write) foreign(ctx context.Context, tx *sqlx.Tx) (*foreign, error) {
-	out := &foreign{}
-	names, err := w.columns(ctx, tx)
-	if err != nil {
-		return nil, err
-	}
-	for _, n := range names {
-		if !slices.ContainsFunc(w.change.Resource().Fields, func(f *schema.Field) bool { return sameColumn(w.db.driver.Name(), f.Column, n) }) {
-			out.columns = append(out.columns, n)
-		}
-	}
-	if len(out.columns) == 0 {
-		return out, nil
-	}
-	st, err := sqlgen.Columns(w.change, w.change.IDs(), out.columns, w.db.driver)
+// stored reads columns of the rows of a change as they are stored.
+func (w *write) stored(ctx context.Context, tx *sqlx.Tx, columns []string) (out [][]any, err error) {
+	st, err := sqlgen.Columns(w.change, w.change.IDs(), columns, w.db.driver)
 	if err != nil {
 		return nil, err
 	}
@@ -157,12 +225,12 @@ func (w *write) foreign(ctx context.Context, tx *sqlx.Tx) (*foreign, error) {
 		if err != nil {
 			return nil, err
 		}
-		out.rows = append(out.rows, vals)
+		out = append(out, vals)
 	}
 	if err := rows.Err(); err != nil {
 		return nil, err
 	}
-	if len(out.rows) != len(w.change.IDs()) {
+	if len(out) != len(w.change.IDs()) {
 		return nil, unmatched()
 	}
 	return out, nil
@@ -229,13 +297,20 @@ func (w *write) decodeUndo(ctx context.Context) error {
 	v := policy.For(w.e.cat, w.who)
 	r, ok := v.Resource(w.taken.Resource)
 	if !ok || w.e.dbs[r.Connection] != db || len(r.Key) != 1 {
-		return refuse(problem.Conflict, "the catalog no longer has what the operation changed", "")
+		return refuse(problem.Conflict, "what the operation changed is not there for this key any more", "")
 	}
-	verb := query.Update
-	if w.taken.Verb == query.Delete {
-		verb = query.Create
+	// Whoever narrowed what a resource takes meant its undo as well.
+	if !slices.Contains(r.Writes, string(w.taken.Asked)) {
+		return refuse(problem.PermissionDenied, problem.Quote(r.Code)+" does not take "+string(w.taken.Asked)+" any more, nor the undo of one", "")
 	}
-	rows, ok := w.taken.assignments(r, db.driver.Name())
+	if o.Principal == w.who.Name && w.taken.hidden(v, r) {
+		return refuse(problem.PermissionDenied, "this key may no longer see all that the operation changed, so it cannot take it back", "someone who may see it puts it right")
+	}
+	verb := map[query.Verb]query.Verb{query.Update: query.Update, query.Delete: query.Create, query.Create: query.Delete}[w.taken.Verb]
+	if verb == query.Delete && !slices.Contains(w.who.Scopes, "delete") {
+		return refuse(problem.PermissionDenied, "this undo deletes rows, which needs the scope delete", "")
+	}
+	rows, ok := w.taken.assignments(r)
 	if !ok {
 		return refuse(problem.Conflict, "the catalog no longer fits what the operation changed", "")
 	}
@@ -245,8 +320,13 @@ func (w *write) decodeUndo(ctx context.Context) error {
 	return w.settle(ctx, op)
 }
 
-// assignments are the old values as those of a change.
-func (im *image) assignments(r *schema.Resource, driver string) ([][]plan.Assignment, bool) {
+// hidden says whether the principal read a field at the time that it may not read now.
+func (im *image) hidden(v *policy.View, r *schema.Resource) bool {
+	return slices.ContainsFunc(r.Fields, func(f *schema.Field) bool { return slices.Contains(im.Seen, f.Code) && !v.Readable(f) })
+}
+
+// assignments are the old values as those of a change. To take back rows that an undo made anew needs none.
+func (im *image) assignments(r *schema.Resource) ([][]plan.Assignment, bool) {
 	fields := make([]*schema.Field, len(im.Columns))
 	for i, name := range im.Columns {
 		k := slices.IndexFunc(r.Fields, func(f *schema.Field) bool { return f.Column == name })
@@ -256,19 +336,33 @@ func (im *image) assignments(r *schema.Resource, driver string) ([][]plan.Assign
 			return nil, false
 		}
 	}
+	if im.Verb == query.Create {
+		return nil, true
+	}
+	if len(im.Rows) != len(im.Stored) {
+		return nil, false
+	}
 	var out [][]plan.Assignment
-	for _, cells := range im.Rows {
-		if len(cells) != len(im.Columns) {
+	for i, cells := range im.Rows {
+		if len(cells) != len(im.Columns) || len(im.Stored[i]) != len(im.Columns) {
 			return nil, false
 		}
 		var row []plan.Assignment
-		for i, c := range cells {
-			v, ok := c.arg(driver)
+		for k, c := range cells {
+			exact := im.Stored[i][k]
+			if exact[0] == "=" {
+				exact = c
+			}
+			stored, ok := exact.arg()
 			if !ok {
 				return nil, false
 			}
-			a := plan.Assignment{Field: fields[i], Column: im.Columns[i], Value: &plan.Arg{Value: v}}
-			if f := fields[i]; f != nil {
+			v, ok := c.arg()
+			if !ok { // a value that reads have no form for
+				v = stored
+			}
+			a := plan.Assignment{Field: fields[k], Column: im.Columns[k], Value: &plan.Arg{Value: v}, Exact: true, Stored: stored}
+			if f := fields[k]; f != nil {
 				a.Value.T, a.Value.Zone = f.Type, f.Zone
 				if c[0] == "j" {
 					a.Value.T.Kind = schema.JSON
@@ -332,7 +426,6 @@ func (w *write) vacant(ctx context.Context, tx *sqlx.Tx) (*rowset, error) {
 		vals := make([]any, len(r.Fields))
 		for _, a := range row {
 			if k := slices.Index(r.Fields, a.Field); k >= 0 {
-				vals[k] = a.Value.Value
 				vals[k] = shownAs(a)
 			}
 		}

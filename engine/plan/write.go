@@ -41,6 +41,9 @@ func (c *Change) IDs() []int64 { return c.ids }
 // Rows are the values of each created row; of an update one set of values for all rows, or one for each.
 func (c *Change) Rows() [][]Assignment { return c.rows }
 
+// Again says that the change takes another one back.
+func (c *Change) Again() bool { return c.again }
+
 // Soft is "delete" or "restore" for an update that deletes softly or takes that back.
 func (c *Change) Soft() string { return c.soft }
 
@@ -58,6 +61,8 @@ type Assignment struct {
 	Now    bool // the moment of the write, in the form of the field
 	Next   bool // one more than it was: a version that counts
 	System bool // filled by the engine
+	Exact  bool // the column is to hold Stored, in the database's own form; Value is how a reader sees it
+	Stored any
 }
 
 // Stamp gives the assignments with the moment of the write in them.

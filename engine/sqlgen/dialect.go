@@ -62,6 +62,10 @@ type Dialect interface {
 
 	// Assign writes a value that a column is to hold; f is nil where the catalog does not know the column.
 	Assign(w *Writer, f *schema.Field, a *plan.Arg)
+	// Stored writes a column in the form in which it is kept for an undo: what Assign takes back without a loss.
+	Stored(w *Writer, column string)
+	// Own writes what makes an INSERT take the key that it is given, where the database counts keys by itself.
+	Own(w *Writer)
 	// Lock writes what keeps the rows of a SELECT from being changed by others until the transaction ends.
 	Lock(w *Writer)
 	// Returning writes what makes an INSERT give back a column. It says false, and writes nothing, where the
@@ -173,6 +177,12 @@ func (ANSI) Order(w *Writer, o plan.Order, key func(w *Writer), notNull bool) {
 
 // Assign writes the value as any other.
 func (ANSI) Assign(w *Writer, _ *schema.Field, a *plan.Arg) { w.Arg(a) }
+
+// Stored writes the column as it is.
+func (ANSI) Stored(w *Writer, column string) { w.Ident(column) }
+
+// Own writes nothing: a key that is given is taken.
+func (ANSI) Own(*Writer) {}
 
 // Lock locks the rows that are read.
 func (ANSI) Lock(w *Writer) { w.SQL(" FOR UPDATE") }

@@ -32,4 +32,6 @@ type Effects struct {
 	Lasting string
 	// Cascades are tables whose rows are deleted or changed when rows here are deleted.
 	Cascades []string
+	// Computed are the columns that can be given no value, and Moved those that change with every update of a row.
+	Computed, Moved []string
 }

@@ -56,7 +56,11 @@ func Insert(c *plan.Change, row []plan.Assignment, d Dialect) (s *Statement, ret
 	w.SQL("INSERT INTO ")
 	w.table(c.Resource())
 	w.SQL(" (").Commas(len(row), func(i int) { w.Ident(row[i].Column) })
-	w.SQL(") VALUES (").Commas(len(row), func(i int) { w.assign(row[i]) })
+	w.SQL(")")
+	if c.Again() {
+		d.Own(w)
+	}
+	w.SQL(" VALUES (").Commas(len(row), func(i int) { w.assign(row[i]) })
 	w.SQL(")")
 	returns = d.Returning(w, c.Key().Column)
 	s, err = w.statement()
@@ -72,14 +76,11 @@ func Shape(c *plan.Change, d Dialect) (*Statement, error) {
 	return w.statement()
 }
 
-// Columns writes the statement that reads columns which the catalog does not know; their names are the
-// database's own.
+// Columns writes the statement that reads columns as they are stored, in the order of the rows' keys. Their names are
+// the database's own, and the catalog need not know them.
 func Columns(c *plan.Change, ids []int64, names []string, d Dialect) (*Statement, error) {
 	w := newWriter(d, false)
-	w.SQL("SELECT ").Commas(len(names), func(i int) {
-		d.Plain(w)
-		w.Ident(names[i])
-	})
+	w.SQL("SELECT ").Commas(len(names), func(i int) { d.Stored(w, names[i]) })
 	w.SQL(" FROM ")
 	w.table(c.Resource())
 	w.keyed(c, ids)
@@ -94,6 +95,9 @@ func (w *Writer) keyed(c *plan.Change, ids []int64) {
 }
 
 func (w *Writer) assign(a plan.Assignment) {
+	if a.Exact {
+		a.Field, a.Value = nil, &plan.Arg{Value: a.Stored}
+	}
 	if a.Value.Value == nil {
 		w.SQL("NULL")
 		return

@@ -89,7 +89,8 @@ func (Dialect) Refusal(err error) sqlgen.Refusal {
 	return sqlgen.Other
 }
 
-// Effects asks for a table's triggers and storage engine, and for the foreign keys that act by themselves when its rows go.
+// Effects asks for a table's triggers and storage engine, for the foreign keys that act by themselves when its rows go, and
+// for the columns that the server fills.
 func (Dialect) Effects(ctx context.Context, db *sql.DB, r *schema.Resource) (out sqlgen.Effects, err error) {
 	var n int
 	if err := db.QueryRowContext(ctx, "SELECT COUNT(*) FROM information_schema.TRIGGERS WHERE EVENT_OBJECT_SCHEMA = COALESCE(NULLIF(?, ''), DATABASE()) AND EVENT_OBJECT_TABLE = ?", r.Schema, r.Table).Scan(&n); err != nil {
@@ -112,7 +113,28 @@ func (Dialect) Effects(ctx context.Context, db *sql.DB, r *schema.Resource) (out
 		}
 		out.Cascades = append(out.Cascades, name)
 	}
-	return out, rows.Err()
+	if err := rows.Err(); err != nil {
+		return out, err
+	}
+	cols, err := db.QueryContext(ctx, "SELECT COLUMN_NAME, EXTRA NOT LIKE '%on update%' FROM information_schema.COLUMNS WHERE TABLE_SCHEMA = COALESCE(NULLIF(?, ''), DATABASE()) AND TABLE_NAME = ? "+
+		"AND (COALESCE(GENERATION_EXPRESSION, '') <> '' OR EXTRA LIKE '%VIRTUAL GENERATED%' OR EXTRA LIKE '%STORED GENERATED%' OR EXTRA LIKE '%on update%')", r.Schema, r.Table)
+	if err != nil {
+		return out, err
+	}
+	defer cols.Close()
+	for cols.Next() {
+		var name string
+		var computed bool
+		if err := cols.Scan(&name, &computed); err != nil {
+			return out, err
+		}
+		if computed {
+			out.Computed = append(out.Computed, name)
+		} else {
+			out.Moved = append(out.Moved, name)
+		}
+	}
+	return out, cols.Err()
 }
 
 // writing are the settings of a session that writes.

@@ -400,3 +400,10 @@ func (Dialect) Assign(w *sqlgen.Writer, f *schema.Field, a *plan.Arg) {
 	}
 	w.SQL("$").Int(int64(w.Bind(a, v, false)))
 }
+
+// Stored gives PostgreSQL's own text, which knows every value of every type: a date before Christ, the bounds of an
+// array, a row. A column reads it back as it was.
+func (Dialect) Stored(w *sqlgen.Writer, column string) { w.SQL("CAST(").Ident(column).SQL(" AS text)") }
+
+// Own overrides GENERATED ALWAYS AS IDENTITY.
+func (Dialect) Own(w *sqlgen.Writer) { w.SQL(" OVERRIDING SYSTEM VALUE") }

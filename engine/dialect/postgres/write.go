@@ -31,6 +31,7 @@ func (Dialect) Writer(c *schema.Connection, timeout time.Duration) (driver.Conne
 	p["lock_timeout"] = strconv.FormatInt(timeout.Milliseconds()/2, 10)
 	p["idle_in_transaction_session_timeout"] = "30000"
 	p["jit"] = "off"
+	p["extra_float_digits"] = "3" // texts of numbers are kept for an undo, with every digit
 	// A table may change its columns while the server runs; a description kept by the driver would not.
 	cfg.DefaultQueryExecMode = pgx.QueryExecModeDescribeExec
 	return stdlib.GetConnector(*cfg, stdlib.OptionResetSession(unlessCancelled)), nil
@@ -112,6 +113,27 @@ func (Dialect) Effects(ctx context.Context, db *sql.DB, r *schema.Resource) (out
 			return out, err
 		}
 		out.Cascades = append(out.Cascades, name)
+	}
+	if err := rows.Err(); err != nil {
+		return out, err
+	}
+	out.Computed, err = computed(ctx, db, name)
+	return out, err
+}
+
+// computed are the columns that the database computes from others.
+func computed(ctx context.Context, db *sql.DB, table string) (out []string, err error) {
+	rows, err := db.QueryContext(ctx, "SELECT attname FROM pg_attribute WHERE attrelid = to_regclass($1) AND attgenerated <> '' AND NOT attisdropped", table)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var name string
+		if err := rows.Scan(&name); err != nil {
+			return nil, err
+		}
+		out = append(out, name)
 	}
 	return out, rows.Err()
 }

@@ -68,6 +68,9 @@ func (Dialect) Bytes(w *sqlgen.Writer, x func(w *sqlgen.Writer)) bool {
 // Plain writes the unary plus.
 func (Dialect) Plain(w *sqlgen.Writer) { w.SQL("+") }
 
+// Stored takes the declared type away, so that a value comes in its own storage class.
+func (Dialect) Stored(w *sqlgen.Writer, column string) { w.SQL("+").Ident(column) }
+
 // midnight gives the two texts under which the beginning of a day may be stored in a datetime column.
 func midnight(l, r plan.Expr) (short, long *plan.Arg, ok bool) {
 	c, isCol := l.(*plan.Column)

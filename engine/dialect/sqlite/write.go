@@ -121,6 +121,27 @@ func (d Dialect) Effects(ctx context.Context, _ *sql.DB, r *schema.Resource) (ou
 			out.Cascades = append(out.Cascades, name)
 		}
 	}
+	if err := rows.Err(); err != nil {
+		return out, err
+	}
+	out.Computed, err = computed(ctx, db, r.Table)
+	return out, err
+}
+
+// computed are the columns that the database computes from others.
+func computed(ctx context.Context, db *sql.DB, table string) (out []string, err error) {
+	rows, err := db.QueryContext(ctx, "SELECT name FROM pragma_table_xinfo(?) WHERE hidden IN (2, 3)", table)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var name string
+		if err := rows.Scan(&name); err != nil {
+			return nil, err
+		}
+		out = append(out, name)
+	}
 	return out, rows.Err()
 }
 
