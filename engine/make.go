@@ -116,9 +116,14 @@ func (w *write) remove(ctx context.Context, tx *sqlx.Tx, op string, before *rows
 	if res.undo, err = w.sealed(op, im); err != nil {
 		return res, err
 	}
-	for _, round := range w.rounds(before) {
+	key := keyIndex(w.change.Resource())
+	for _, round := range rounds(w.change.Resource(), before.rows) {
 		var n int64
-		res.statement, err = sqlgen.Delete(w.change, round, w.db.driver)
+		some := make([]int64, len(round))
+		for i, k := range round {
+			some[i] = whole(before.rows[k][key])
+		}
+		res.statement, err = sqlgen.Delete(w.change, some, w.db.driver)
 		if n, err = w.exec(ctx, tx, res.statement, err); err != nil {
 			return res, err
 		}
@@ -133,49 +138,62 @@ func (w *write) remove(ctx context.Context, tx *sqlx.Tx, op string, before *rows
 	return res, nil
 }
 
-// rounds are the ids of rows to delete, those to which no other of them refers first: where a resource refers to itself the
+// rounds are rows by their place, those to which no other of them refers first: where a resource refers to itself the
 // databases differ about rows that go together, and some delete the one with the other and do not count it. Rows that
 // refer to each other in a circle go at once.
-func (w *write) rounds(set *rowset) [][]int64 {
-	r := w.change.Resource()
-	key := keyIndex(r)
+func rounds(r *schema.Resource, rows [][]any) (out [][]int) {
 	var from, to []int
 	for i, f := range r.Fields {
 		if f.References != nil && f.References.Resource == r {
 			from, to = append(from, i), append(to, slices.Index(r.Fields, f.References.Field))
 		}
 	}
-	var out [][]int64
-	for rest := set.rows; len(rest) > 0; {
+	rest := make([]int, len(rows))
+	for i := range rest {
+		rest[i] = i
+	}
+	for len(rest) > 0 {
 		referred := map[string]bool{}
-		for _, row := range rest {
+		for _, k := range rest {
 			for i := range from {
-				if v := named(i, row[from[i]]); row[from[i]] != nil && v != named(i, row[to[i]]) {
+				if v := named(i, rows[k][from[i]]); rows[k][from[i]] != nil && v != named(i, rows[k][to[i]]) {
 					referred[v] = true
 				}
 			}
 		}
-		var now, later [][]any
-		for _, row := range rest {
+		var now, later []int
+		for _, k := range rest {
 			held := false
 			for i := range to {
-				held = held || referred[named(i, row[to[i]])]
+				held = held || referred[named(i, rows[k][to[i]])]
 			}
 			if held {
-				later = append(later, row)
+				later = append(later, k)
 			} else {
-				now = append(now, row)
+				now = append(now, k)
 			}
 		}
 		if len(now) == 0 {
 			now, later = rest, nil
 		}
-		var round []int64
-		for _, row := range now {
-			round = append(round, whole(row[key]))
-		}
-		out, rest = append(out, round), later
+		out, rest = append(out, now), later
 	}
+	return out
+}
+
+// order is in which new rows are made: as they were given or, of an undo, those first to which others refer.
+func (w *write) order() (out []int) {
+	r := w.change.Resource()
+	if w.undoes == "" {
+		for i := range w.change.Rows() {
+			out = append(out, i)
+		}
+		return out
+	}
+	for _, round := range rounds(r, w.restored()) {
+		out = append(out, round...)
+	}
+	slices.Reverse(out)
 	return out
 }
 
@@ -204,7 +222,9 @@ func appendIDs(b []byte, key *schema.Field, ids []int64) []byte {
 // them: defaults and triggers show, and a row that would not be seen ends the whole call.
 func (w *write) insert(ctx context.Context, tx *sqlx.Tx, op string) (res result, err error) {
 	key := w.change.Key()
-	for _, row := range w.change.Rows() {
+	res.ids = make([]int64, len(w.change.Rows()))
+	for _, place := range w.order() {
+		row := w.change.Rows()[place]
 		st, returns, err := sqlgen.Insert(w.change, plan.Stamp(row, w.change.Resource().Connection, w.now), w.db.driver)
 		if err != nil {
 			return res, err
@@ -238,7 +258,7 @@ func (w *write) insert(ctx context.Context, tx *sqlx.Tx, op string) (res result,
 		if !known {
 			return res, problem.List{{Code: problem.DataIntegrity, Stage: problem.Database, Message: "the database gives new rows no key", Hint: "send the key " + problem.Quote(key.Code) + ", or the operator makes it count by itself"}}
 		}
-		res.ids = append(res.ids, id)
+		res.ids[place] = id
 	}
 	if w.undoes != "" && !slices.Equal(res.ids, w.change.IDs()) { // a trigger gave others
 		return res, unmatched()

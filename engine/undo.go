@@ -421,6 +421,12 @@ func (w *write) vacant(ctx context.Context, tx *sqlx.Tx) (*rowset, error) {
 	if err != nil {
 		return nil, err
 	}
+	set.rows = append(set.rows, w.restored()...)
+	return set, nil
+}
+
+// restored are the rows of an undo as reads will give them.
+func (w *write) restored() (out [][]any) {
 	r := w.change.Resource()
 	for _, row := range w.change.Rows() {
 		vals := make([]any, len(r.Fields))
@@ -429,7 +435,7 @@ func (w *write) vacant(ctx context.Context, tx *sqlx.Tx) (*rowset, error) {
 				vals[k] = shownAs(a)
 			}
 		}
-		set.rows = append(set.rows, vals)
+		out = append(out, vals)
 	}
-	return set, nil
+	return out
 }

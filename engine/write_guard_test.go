@@ -163,6 +163,8 @@ func TestDeleteTogether(t *testing.T) {
 			args := `{"resource":"Node","ids":[1,2,3,4,5]}`
 			done := do("res-delete", confirmed(t, args, do("res-delete", args)))
 			contains(t, done, `"deleted":5`)
+			undo := `{"op_id":"` + opOf(t, done) + `"}`
+			contains(t, do("res-undo", confirmed(t, undo, do("res-undo", undo))), `"created":5`)
 		})
 	}
 }
