@@ -208,7 +208,7 @@ func (w *write) create(ctx context.Context) (*Answer, error) {
 		if err := w.lookups(ctx, tx); err != nil {
 			return result{}, err
 		}
-		return w.insert(ctx, tx)
+		return w.insert(ctx, tx, id)
 	})
 }
 

@@ -228,18 +228,23 @@ func (w *write) done(ctx context.Context, tx *sqlx.Tx, op string) (bool, []byte,
 			return false, nil, nil
 		}
 		b := appendIDs(append(fmt.Appendf(nil, `{"deleted":%d`, len(ids)), `,"ids":`...), ids)
-		return true, w.closing(b, op), rows.Err()
+		return true, unkept(b, op), rows.Err()
 	case query.Update:
 		if len(set.rows) != len(ids) || !w.holds(set) {
 			return false, nil, nil
 		}
 		b := w.records(fmt.Appendf(nil, `{"updated":%d,"records":`, len(ids)), set, w.given(), true)
-		return true, w.closing(b, op), nil
+		return true, unkept(b, op), nil
 	}
 	if len(set.rows) != len(ids) || !w.holds(set) {
 		return false, nil, nil
 	}
-	return true, append(w.records(fmt.Appendf(nil, `{"created":%d,"records":`, len(ids)), set, w.given(), true), '}'), nil
+	return true, unkept(w.records(fmt.Appendf(nil, `{"created":%d,"records":`, len(ids)), set, w.given(), true), op), nil
+}
+
+// unkept ends the result of a change whose process died before it could keep what was before.
+func unkept(b []byte, op string) []byte {
+	return append(appendString(append(b, `,"op_id":`...), op), `,"undo":{"available":false}}`...)
 }
 
 // holds says whether rows have the values that the change gives, as a caller would read both.

@@ -35,7 +35,7 @@ func (w *write) make(ctx context.Context, tx *sqlx.Tx, op string, before *rowset
 	case query.Delete:
 		return w.remove(ctx, tx, op, before)
 	}
-	return w.insert(ctx, tx)
+	return w.insert(ctx, tx, op)
 }
 
 func unmatched() error {
@@ -139,7 +139,7 @@ func appendIDs(b []byte, ids []int64) []byte {
 
 // insert makes the rows of a change one by one, so that each tells its key, and reads them as the principal sees
 // them: defaults and triggers show, and a row that would not be seen ends the whole call.
-func (w *write) insert(ctx context.Context, tx *sqlx.Tx) (res result, err error) {
+func (w *write) insert(ctx context.Context, tx *sqlx.Tx, op string) (res result, err error) {
 	key := w.change.Key()
 	for _, row := range w.change.Rows() {
 		st, returns, err := sqlgen.Insert(w.change, plan.Stamp(row, w.change.Resource().Connection, w.now), w.db.driver)
@@ -198,8 +198,18 @@ func (w *write) insert(ctx context.Context, tx *sqlx.Tx) (res result, err error)
 		one := w.records(nil, set, fields, false)
 		b = append(append(b, `,"record":`...), one[1:len(one)-1]...)
 	}
-	res.text = append(b, '}')
-	return res, nil
+	if w.undoes == "" {
+		res.text = append(b, '}')
+		return res, nil
+	}
+	im := w.image()
+	im.After = version(w.change.Resource(), set, nil)
+	for k := range w.change.Resource().Fields {
+		w.seen(im, []int{k})
+	}
+	res.undo, err = w.sealed(op, im)
+	res.text = w.closing(b, op)
+	return res, err
 }
 
 // records writes rows as objects of the given fields, masked as reads are; with key the key stands first.

@@ -21,6 +21,8 @@ import (
 // An image is what rows were before a change, as it is sealed in the operation row.
 type image struct {
 	Verb       query.Verb
+	Asked      query.Verb // what was asked for first: of an undo, what it takes back
+	Seen       []string   // codes of the fields of it that its principal could read
 	Connection string
 	Resource   string
 	IDs        []int64
@@ -28,7 +30,7 @@ type image struct {
 	Foreign    int      // the last columns, which the catalog does not know
 	Rows       [][]kept // by id, as they were read
 	Stored     [][]kept // the same as the database stored them; = is as read
-	After      string   // the version of the rows after an update
+	After      string   // the version of the rows after an update or an undo that made them anew
 	System     []string `json:",omitempty"` // codes of fields that the engine had filled
 }
 
@@ -74,8 +76,8 @@ func (c kept) arg() (any, bool) {
 // imageOf keeps the values that a change is about to replace: of an update those of the columns that it gives a value or
 // the database moves on with it, of a delete those of all columns but the computed ones, which come back by themselves.
 func (w *write) imageOf(ctx context.Context, tx *sqlx.Tx, before *rowset) (*image, error) {
-	r, driver := w.change.Resource(), w.db.driver.Name()
-	im := &image{Verb: w.verb, Connection: r.Connection.Name, Resource: r.Code, IDs: w.change.IDs()}
+	driver := w.db.driver.Name()
+	im := w.image()
 	var at []int // the field of each column
 	var err error
 	if w.verb == query.Update {
@@ -83,8 +85,12 @@ func (w *write) imageOf(ctx context.Context, tx *sqlx.Tx, before *rowset) (*imag
 	} else {
 		at, err = w.whole(ctx, tx, im)
 	}
-	if err != nil || len(im.Columns) == 0 {
-		return im, err
+	if err != nil {
+		return nil, err
+	}
+	w.seen(im, at)
+	if len(im.Columns) == 0 {
+		return im, nil
 	}
 	stored, err := w.stored(ctx, tx, im.Columns)
 	if err != nil {
@@ -105,6 +111,26 @@ func (w *write) imageOf(ctx context.Context, tx *sqlx.Tx, before *rowset) (*imag
 		im.Rows, im.Stored = append(im.Rows, shown), append(im.Stored, exact)
 	}
 	return im, nil
+}
+
+// image is one of nothing yet.
+func (w *write) image() *image {
+	r := w.change.Resource()
+	im := &image{Verb: w.verb, Asked: w.verb, Connection: r.Connection.Name, Resource: r.Code, IDs: w.change.IDs()}
+	if w.taken != nil {
+		im.Asked = w.taken.Asked
+	}
+	return im
+}
+
+// seen keeps which of these fields, by their place, the principal reads.
+func (w *write) seen(im *image, at []int) {
+	v := policy.For(w.e.cat, w.who)
+	for _, k := range at {
+		if f := w.change.Resource().Fields[k]; v.Readable(f) {
+			im.Seen = append(im.Seen, f.Code)
+		}
+	}
 }
 
 // replaced adds the columns of an update to its image.
@@ -247,11 +273,18 @@ func (w *write) decodeUndo(ctx context.Context) error {
 	v := policy.For(w.e.cat, w.who)
 	r, ok := v.Resource(w.taken.Resource)
 	if !ok || w.e.dbs[r.Connection] != db || len(r.Key) != 1 {
-		return refuse(problem.Conflict, "the catalog no longer has what the operation changed", "")
+		return refuse(problem.Conflict, "what the operation changed is not there for this key any more", "")
 	}
-	verb := query.Update
-	if w.taken.Verb == query.Delete {
-		verb = query.Create
+	// Whoever narrowed what a resource takes meant its undo as well.
+	if !slices.Contains(r.Writes, string(w.taken.Asked)) {
+		return refuse(problem.PermissionDenied, problem.Quote(r.Code)+" does not take "+string(w.taken.Asked)+" any more, nor the undo of one", "")
+	}
+	if o.Principal == w.who.Name && w.taken.hidden(v, r) {
+		return refuse(problem.PermissionDenied, "this key may no longer see all that the operation changed, so it cannot take it back", "someone who may see it puts it right")
+	}
+	verb := map[query.Verb]query.Verb{query.Update: query.Update, query.Delete: query.Create, query.Create: query.Delete}[w.taken.Verb]
+	if verb == query.Delete && !slices.Contains(w.who.Scopes, "delete") {
+		return refuse(problem.PermissionDenied, "this undo deletes rows, which needs the scope delete", "")
 	}
 	rows, ok := w.taken.assignments(r)
 	if !ok {
@@ -263,7 +296,12 @@ func (w *write) decodeUndo(ctx context.Context) error {
 	return w.settle(ctx, op)
 }
 
-// assignments are the old values as those of a change.
+// hidden says whether the principal read a field at the time that it may not read now.
+func (im *image) hidden(v *policy.View, r *schema.Resource) bool {
+	return slices.ContainsFunc(r.Fields, func(f *schema.Field) bool { return slices.Contains(im.Seen, f.Code) && !v.Readable(f) })
+}
+
+// assignments are the old values as those of a change. To take back rows that an undo made anew needs none.
 func (im *image) assignments(r *schema.Resource) ([][]plan.Assignment, bool) {
 	fields := make([]*schema.Field, len(im.Columns))
 	for i, name := range im.Columns {
@@ -273,6 +311,9 @@ func (im *image) assignments(r *schema.Resource) ([][]plan.Assignment, bool) {
 		} else if i < len(im.Columns)-im.Foreign {
 			return nil, false
 		}
+	}
+	if im.Verb == query.Create {
+		return nil, true
 	}
 	if len(im.Rows) != len(im.Stored) {
 		return nil, false

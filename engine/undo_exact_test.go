@@ -157,3 +157,75 @@ func TestUndoExact(t *testing.T) {
 		})
 	}
 }
+
+const rowScript = "CREATE TABLE n (id INTEGER PRIMARY KEY, a VARCHAR(9), b INTEGER);\nINSERT INTO n VALUES (1, 'x', 1), (2, 'y', 2);"
+
+func noteCatalog(writes, a string) string {
+	return "  - {code: N, table: n, key: id, writes: [" + writes + "], fields: {id: integer, a: {type: string" + a + "}, b: integer}}\n"
+}
+
+// What an undo of a deletion made anew an undo of it deletes again, while it is as it was made, and so on.
+func TestUndoInTurn(t *testing.T) {
+	testdb.Each(t, func(t *testing.T, on testdb.Engine) {
+		u := newTakeback(t, on, rowScript, noteCatalog("update, delete", ""))
+		const look = "SELECT * FROM n ORDER BY id"
+		before := rowsOf(t, u.bench, look)
+		op := u.must("res-delete", object{"resource": "N", "ids": []any{1, 2}})
+		for i := range 5 {
+			op = u.must("res-undo", object{"op_id": op})
+			want := before
+			if i%2 == 1 {
+				want = ""
+			}
+			if have := rowsOf(t, u.bench, look); have != want {
+				t.Fatalf("undo %d: %s", i, have)
+			}
+		}
+		u.must("res-update", object{"resource": "N", "ids": []any{2}, "data": object{"b": 7}})
+		u.refused("changed since", "res-undo", object{"op_id": op})
+		u.who = &policy.Principal{Name: "ann", Key: "k", Scopes: []string{"write"}}
+		u.refused("PERMISSION_DENIED", "res-undo", object{"op_id": op})
+	})
+}
+
+// An undo is refused where the resource takes no more what it takes back.
+func TestUndoNarrowed(t *testing.T) {
+	testdb.Each(t, func(t *testing.T, on testdb.Engine) {
+		u := newTakeback(t, on, rowScript, noteCatalog("update, delete", ""))
+		changed := u.must("res-update", object{"resource": "N", "ids": []any{1}, "data": object{"a": "z"}})
+		deleted := u.must("res-delete", object{"resource": "N", "ids": []any{2}})
+		for _, c := range []struct {
+			writes, op string
+			taken      bool
+		}{
+			{"", changed, false}, {"create, delete", changed, false}, {"create, update", deleted, false}, {"", deleted, false},
+			{"update", changed, true}, {"delete", deleted, true},
+		} {
+			n := u.under(noteCatalog(c.writes, ""))
+			if !c.taken {
+				n.refused("PERMISSION_DENIED", "res-undo", object{"op_id": c.op})
+				continue
+			}
+			again := n.must("res-undo", object{"op_id": c.op})
+			u.under(noteCatalog("create", "")).refused("PERMISSION_DENIED", "res-undo", object{"op_id": again})
+		}
+	})
+}
+
+// Where a field of a change is hidden from its principal by now, the undo says so, and what others have is no reason.
+func TestUndoHidden(t *testing.T) {
+	testdb.Each(t, func(t *testing.T, on testdb.Engine) {
+		u := newTakeback(t, on, rowScript, noteCatalog("update, delete", ""))
+		hidden := u.under(noteCatalog("update, delete", ", roles: [boss]"))
+		a := u.must("res-update", object{"resource": "N", "ids": []any{1}, "data": object{"a": "secret"}})
+		hidden.refused("may no longer see", "res-undo", object{"op_id": a})
+		b := u.must("res-update", object{"resource": "N", "ids": []any{1}, "data": object{"b": 5}})
+		hidden.must("res-undo", object{"op_id": b})
+		hidden.refused("may no longer see", "res-undo", object{"op_id": u.must("res-delete", object{"resource": "N", "ids": []any{2}})})
+		c := hidden.must("res-delete", object{"resource": "N", "ids": []any{1}})
+		hidden.must("res-undo", object{"op_id": c})
+		if have := rowsOf(t, u.bench, "SELECT a FROM n"); !strings.Contains(have, "secret") {
+			t.Error(have)
+		}
+	})
+}
