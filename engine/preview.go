@@ -326,6 +326,19 @@ func (w *write) warnings() []string {
 			out = append(out, "the database changes or deletes dependent rows by itself: "+strings.Join(names, ", ")+"; an undo does not bring those back")
 		}
 	}
+	if moved := w.moved(); len(moved) > 0 {
+		var names []string
+		v := policy.For(w.e.cat, w.who)
+		for _, f := range v.Fields(r) {
+			if slices.ContainsFunc(moved, func(c string) bool { return sameColumn(w.db.driver.Name(), f.Column, c) }) {
+				names = append(names, f.Code)
+			}
+		}
+		if hidden := len(moved) - len(names); hidden > 0 {
+			names = append(names, strconv.Itoa(hidden)+" column"+map[bool]string{true: "s"}[hidden > 1]+" not shown")
+		}
+		out = append(out, "the database itself changes with every update: "+strings.Join(names, ", ")+"; an undo puts that back")
+	}
 	if x.Triggers {
 		out = append(out, "the table has triggers: more may change than is shown, and an undo does not take that back")
 	}

@@ -149,7 +149,31 @@ func (w *write) replaced(im *image) (at []int) {
 			}
 		}
 	}
+	var foreign []string
+	for _, c := range w.moved() {
+		k := slices.IndexFunc(r.Fields, func(f *schema.Field) bool { return sameColumn(w.db.driver.Name(), f.Column, c) })
+		if k < 0 {
+			foreign = append(foreign, c)
+			continue
+		}
+		at = append(at, k)
+		im.Columns, im.System = append(im.Columns, r.Fields[k].Column), append(im.System, r.Fields[k].Code)
+	}
+	im.Columns, im.Foreign = append(im.Columns, foreign...), len(foreign)
 	return at
+}
+
+// moved are the columns that the database changes with every update by itself, and that this one gives no value.
+func (w *write) moved() (out []string) {
+	if w.verb != query.Update || len(w.change.Rows()) == 0 {
+		return nil
+	}
+	for _, c := range w.effect.Moved {
+		if !slices.ContainsFunc(w.change.Rows()[0], func(a plan.Assignment) bool { return sameColumn(w.db.driver.Name(), a.Column, c) }) {
+			out = append(out, c)
+		}
+	}
+	return out
 }
 
 // whole adds the columns of a table to the image of a delete, those that the catalog knows first.
