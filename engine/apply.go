@@ -55,7 +55,7 @@ func (w *write) apply(ctx context.Context, op string) (*Answer, error) {
 		}
 		if done, err := w.admit(o); err != nil || done {
 			if done {
-				res = result{text: replayed(o.Result.String), affected: int(o.Affected.Int64), replayed: true}
+				res = result{text: replayed(string(w.e.resultFor(w.who, o))), affected: int(o.Affected.Int64), replayed: true}
 			}
 			return err
 		}
@@ -118,7 +118,7 @@ func (w *write) resolve(ctx context.Context, op string, res *result, err error) 
 		p.Hint = "send the same call again: it cannot run twice; or ask res-operation for " + op
 		return problem.List{&p}
 	case o != nil && o.State == applied:
-		*res = result{text: replayed(o.Result.String), affected: int(o.Affected.Int64), replayed: true}
+		*res = result{text: replayed(string(w.e.resultFor(w.who, o))), affected: int(o.Affected.Int64), replayed: true}
 		return nil
 	}
 	return w.refusal(ctx, p.Err)
@@ -229,7 +229,7 @@ func (w *write) new(ctx context.Context, id string, known bool, f func(ctx conte
 				if o.Principal != w.who.Name || o.Binding != w.binding {
 					return problem.List{{Code: problem.Conflict, Stage: problem.Confirm, At: "/idempotency_key", Reason: "idempotency", Message: "this key was used for other data", Hint: "a new key for new data"}}
 				}
-				res = result{text: replayed(o.Result.String), affected: int(o.Affected.Int64), replayed: true}
+				res = result{text: replayed(string(w.e.resultFor(w.who, o))), affected: int(o.Affected.Int64), replayed: true}
 				return nil
 			}
 		}

@@ -117,7 +117,7 @@ func (w *write) applyApart(ctx context.Context, op string) (*Answer, error) {
 		if done, err := w.admit(o); err != nil {
 			return nil, err
 		} else if done {
-			return &Answer{Text: replayed(o.Result.String), Rows: int(o.Affected.Int64)}, nil
+			return &Answer{Text: replayed(string(w.e.resultFor(w.who, o))), Rows: int(o.Affected.Int64)}, nil
 		}
 		was := o.State
 		ok, err := w.ledger.claim(ctx, op, was)

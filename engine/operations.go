@@ -3,8 +3,10 @@ package engine
 import (
 	"context"
 	"database/sql"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"time"
@@ -63,7 +65,7 @@ func (e *Engine) operation(ctx context.Context, who *policy.Principal, call Call
 		b = appendTime(append(b, `,"applied_at":`...), o.Applied.Int64)
 		b = strconv.AppendInt(append(b, `,"affected":`...), o.Affected.Int64, 10)
 		if o.Result.Valid {
-			b = append(append(b, `,"result":`...), o.Result.String...)
+			b = append(append(b, `,"result":`...), e.resultFor(who, o)...)
 		}
 	case o.State == declined:
 		b = appendString(append(b, `,"reason":`...), cut(o.Reason.String, 200))
@@ -71,6 +73,47 @@ func (e *Engine) operation(ctx context.Context, who *policy.Principal, call Call
 		b = appendTime(append(b, `,"expires_at":`...), o.Expires)
 	}
 	return &Answer{Text: append(b, '}'), Rows: 1}, nil
+}
+
+// resultFor is the result of an operation without the fields that its principal may not read by now.
+func (e *Engine) resultFor(who *policy.Principal, o *operation) []byte {
+	text := []byte(o.Result.String)
+	v := policy.For(e.cat, who)
+	r, ok := v.Resource(o.Resource)
+	if ok && len(v.Fields(r)) == len(r.Fields) {
+		return text
+	}
+	var result map[string]json.RawMessage
+	if json.Unmarshal(text, &result) != nil {
+		return []byte("null")
+	}
+	hidden := false
+	without := func(record map[string]json.RawMessage) {
+		maps.DeleteFunc(record, func(code string, _ json.RawMessage) bool {
+			known := false
+			if ok {
+				_, known = v.Field(r, code)
+			}
+			hidden = hidden || !known
+			return !known
+		})
+	}
+	var one map[string]json.RawMessage
+	if json.Unmarshal(result["record"], &one) == nil {
+		without(one)
+		result["record"], _ = json.Marshal(one) // it was JSON before
+	}
+	var list []map[string]json.RawMessage
+	if json.Unmarshal(result["records"], &list) == nil {
+		for _, record := range list {
+			without(record)
+		}
+		result["records"], _ = json.Marshal(list)
+	}
+	if hidden {
+		text, _ = json.Marshal(result)
+	}
+	return text
 }
 
 func appendTime(b []byte, unix int64) []byte {

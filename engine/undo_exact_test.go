@@ -219,6 +219,11 @@ func TestUndoHidden(t *testing.T) {
 		hidden := u.under(noteCatalog("update, delete", ", roles: [boss]"))
 		a := u.must("res-update", object{"resource": "N", "ids": []any{1}, "data": object{"a": "secret"}})
 		hidden.refused("may no longer see", "res-undo", object{"op_id": a})
+		for name, x := range map[string]*takeback{`"a":"secret"`: u, `"records":[{"id":1}]`: hidden} {
+			if _, said := x.call("res-operation", object{"op_id": a}); !strings.Contains(said, name) || x == hidden && strings.Contains(said, "secret") {
+				t.Error(said)
+			}
+		}
 		b := u.must("res-update", object{"resource": "N", "ids": []any{1}, "data": object{"b": 5}})
 		hidden.must("res-undo", object{"op_id": b})
 		hidden.refused("may no longer see", "res-undo", object{"op_id": u.must("res-delete", object{"resource": "N", "ids": []any{2}})})
