@@ -2,6 +2,7 @@ package engine_test
 
 import (
 	"context"
+	"path/filepath"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -18,9 +19,9 @@ type takeback struct {
 	who *policy.Principal
 }
 
-func newTakeback(t *testing.T, on testdb.Engine, script, resources string) *takeback {
+func newTakeback(t *testing.T, on testdb.Engine, script, resources string, change ...func(o *engine.Options)) *takeback {
 	t.Helper()
-	b := newBench(t, on, takebackFiles(resources), map[string]string{"main": testdb.Create(t, on, script)})
+	b := newBench(t, on, takebackFiles(resources), map[string]string{"main": testdb.Create(t, on, script)}, change...)
 	if err := b.engine.Migrate(context.Background()); err != nil {
 		t.Fatal(err)
 	}
@@ -167,25 +168,30 @@ func noteCatalog(writes, a string) string {
 // What an undo of a deletion made anew an undo of it deletes again, while it is as it was made, and so on.
 func TestUndoInTurn(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, on testdb.Engine) {
-		u := newTakeback(t, on, rowScript, noteCatalog("update, delete", ""))
-		const look = "SELECT * FROM n ORDER BY id"
-		before := rowsOf(t, u.bench, look)
-		op := u.must("res-delete", object{"resource": "N", "ids": []any{1, 2}})
-		for i := range 5 {
-			op = u.must("res-undo", object{"op_id": op})
-			want := before
-			if i%2 == 1 {
-				want = ""
-			}
-			if have := rowsOf(t, u.bench, look); have != want {
-				t.Fatalf("undo %d: %s", i, have)
-			}
-		}
-		u.must("res-update", object{"resource": "N", "ids": []any{2}, "data": object{"b": 7}})
-		u.refused("changed since", "res-undo", object{"op_id": op})
-		u.who = &policy.Principal{Name: "ann", Key: "k", Scopes: []string{"write"}}
-		u.refused("PERMISSION_DENIED", "res-undo", object{"op_id": op})
+		inTurn(newTakeback(t, on, rowScript, noteCatalog("update, delete", "")))
+		inTurn(newTakeback(t, on, rowScript, noteCatalog("update, delete", ""), func(o *engine.Options) { o.Control = "sqlite:" + filepath.Join(t.TempDir(), "control.sqlite") }))
 	})
+}
+
+func inTurn(u *takeback) {
+	u.t.Helper()
+	const look = "SELECT * FROM n ORDER BY id"
+	before := rowsOf(u.t, u.bench, look)
+	op := u.must("res-delete", object{"resource": "N", "ids": []any{1, 2}})
+	for i := range 5 {
+		op = u.must("res-undo", object{"op_id": op})
+		want := before
+		if i%2 == 1 {
+			want = ""
+		}
+		if have := rowsOf(u.t, u.bench, look); have != want {
+			u.t.Fatalf("undo %d: %s", i, have)
+		}
+	}
+	u.must("res-update", object{"resource": "N", "ids": []any{2}, "data": object{"b": 7}})
+	u.refused("changed since", "res-undo", object{"op_id": op})
+	u.who = &policy.Principal{Name: "ann", Key: "k", Scopes: []string{"write"}}
+	u.refused("PERMISSION_DENIED", "res-undo", object{"op_id": op})
 }
 
 // An undo is refused where the resource takes no more what it takes back.
