@@ -104,12 +104,16 @@ func (w *write) effects(ctx context.Context) (sqlgen.Effects, error) {
 	}
 	r := w.change.Resource()
 	name := r.Schema + "." + r.Table
-	if k, ok := w.db.effects.Load(name); ok && time.Since(k.(known).at) < time.Minute {
-		return k.(known).Effects, nil
+	old, told := w.db.effects.Load(name)
+	if told && time.Since(old.(known).at) < time.Minute {
+		return old.(known).Effects, nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, w.db.timeout)
 	defer cancel()
 	x, err := w.db.driver.Effects(ctx, w.db.write.DB, r)
+	if err != nil && told {
+		return old.(known).Effects, nil // the transaction meets the fault, and tries again where that may help
+	}
 	if err != nil {
 		return x, problem.List{w.db.fault(ctx, err)}
 	}
