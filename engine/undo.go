@@ -396,25 +396,11 @@ func shownAs(a plan.Assignment) any {
 
 // vacant checks that the keys of deleted rows are free, and gives the rows as they will be.
 func (w *write) vacant(ctx context.Context, tx *sqlx.Tx) (*rowset, error) {
-	st, err := sqlgen.Lock(w.change, w.change.IDs(), w.db.driver)
+	free, err := w.gone(ctx, tx, w.change.IDs())
 	if err != nil {
 		return nil, err
 	}
-	rows, err := tx.QueryxContext(ctx, st.SQL, st.Args...)
-	if err != nil {
-		return nil, err
-	}
-	taken := rows.Next()
-	for rows.Next() {
-		continue
-	}
-	if err := rows.Err(); err != nil {
-		return nil, err
-	}
-	if err := rows.Close(); err != nil {
-		return nil, err
-	}
-	if taken {
+	if !free {
 		return nil, movedOn()
 	}
 	set, err := w.read(ctx, tx, w.change.Targets(w.change.IDs()))
@@ -423,6 +409,24 @@ func (w *write) vacant(ctx context.Context, tx *sqlx.Tx) (*rowset, error) {
 	}
 	set.rows = append(set.rows, w.restored()...)
 	return set, nil
+}
+
+// gone says whether a table has no row of these keys, whoever may see it.
+func (w *write) gone(ctx context.Context, tx *sqlx.Tx, ids []int64) (bool, error) {
+	st, err := sqlgen.Lock(w.change, ids, w.db.driver)
+	if err != nil {
+		return false, err
+	}
+	rows, err := tx.QueryxContext(ctx, st.SQL, st.Args...)
+	if err != nil {
+		return false, err
+	}
+	defer rows.Close()
+	n := 0
+	for rows.Next() {
+		n++
+	}
+	return n == 0, rows.Err()
 }
 
 // restored are the rows of an undo as reads will give them.

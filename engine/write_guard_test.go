@@ -151,11 +151,11 @@ func TestOperationOfDeadDatabase(t *testing.T) {
 // Rows that refer to each other are deleted together, whether the database takes the one with the other or not.
 func TestDeleteTogether(t *testing.T) {
 	root := peopleOf(t, officeDir+"/principals.yaml")["root"]
-	for _, rule := range []string{"CASCADE", "RESTRICT"} {
+	for _, c := range []struct{ rule, refers string }{{"CASCADE", ", references: Node.id"}, {"RESTRICT", ", references: Node.id"}, {"CASCADE", ""}} {
 		testdb.Each(t, func(t *testing.T, on testdb.Engine) {
-			dsn := map[string]string{"main": testdb.Create(t, on, "CREATE TABLE node (id INTEGER PRIMARY KEY, parent_id INTEGER, FOREIGN KEY (parent_id) REFERENCES node (id) ON DELETE "+rule+");\n"+
+			dsn := map[string]string{"main": testdb.Create(t, on, "CREATE TABLE node (id INTEGER PRIMARY KEY, parent_id INTEGER, FOREIGN KEY (parent_id) REFERENCES node (id) ON DELETE "+c.rule+");\n"+
 				"INSERT INTO node VALUES (3, NULL), (1, 3), (5, 1), (2, 5), (4, 3);")}
-			b := newBench(t, on, fstest.MapFS{"node.yaml": {Data: []byte("version: 1\nresources:\n  - code: Node\n    table: node\n    connection: main\n    key: id\n    writes: [delete]\n    fields:\n      id: {type: integer}\n      parent_id: {type: integer, references: Node.id}\n")}}, dsn)
+			b := newBench(t, on, fstest.MapFS{"node.yaml": {Data: []byte("version: 1\nresources:\n  - code: Node\n    table: node\n    connection: main\n    key: id\n    writes: [delete]\n    fields:\n      id: {type: integer}\n      parent_id: {type: integer" + c.refers + "}\n")}}, dsn)
 			if err := b.engine.Migrate(context.Background()); err != nil {
 				t.Fatal(err)
 			}
@@ -163,6 +163,9 @@ func TestDeleteTogether(t *testing.T) {
 			args := `{"resource":"Node","ids":[1,2,3,4,5]}`
 			done := do("res-delete", confirmed(t, args, do("res-delete", args)))
 			contains(t, done, `"deleted":5`)
+			if c.refers == "" {
+				return // the order in which rows can come back is not known then
+			}
 			undo := `{"op_id":"` + opOf(t, done) + `"}`
 			contains(t, do("res-undo", confirmed(t, undo, do("res-undo", undo))), `"created":5`)
 		})
