@@ -276,7 +276,7 @@ func (w *write) decodeUndo(ctx context.Context) error {
 		return problem.List{{Code: code, Stage: problem.Confirm, At: "/op_id", Message: message, Hint: hint}}
 	}
 	if o == nil || o.Principal != w.who.Name && !w.e.admin(w.who) {
-		return refuse(problem.NotFound, "there is no such operation of this principal", "the op_id of a result of res-update or res-delete")
+		return refuse(problem.NotFound, "no connection that takes writes has such an operation of this principal", "the op_id of a result of res-update or res-delete")
 	}
 	switch {
 	case o.State != applied:
