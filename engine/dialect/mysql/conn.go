@@ -41,20 +41,24 @@ func (c *conn) QueryContext(ctx context.Context, query string, args []driver.Nam
 // its way, for the program may end as soon as its calls have.
 func (c *conn) watch(ctx context.Context) (done func()) {
 	killed := make(chan struct{})
-	stop := context.AfterFunc(ctx, func() {
+	end := func() {
 		defer close(killed)
 		c.bad.Store(true)
 		c.kill()
-	})
+	}
+	stop := context.AfterFunc(ctx, end)
 	return func() {
-		if !stop() {
+		switch {
+		case !stop():
 			<-killed
+		case ctx.Err() != nil: // the driver has seen the end and given up before end could begin
+			end()
 		}
 	}
 }
 
-// kill ends the running statement on the server over a connection of its own. It is told to the server at
-// most once for a connection, which is not used again.
+// kill ends the connection, and what it runs, on the server over a connection of its own. KILL QUERY would not do:
+// what has been sent but has not begun outlives it. The connection is not used again.
 func (c *conn) kill() {
 	id, err := strconv.ParseUint(c.id, 10, 64)
 	if err != nil {
@@ -68,7 +72,7 @@ func (c *conn) kill() {
 	}
 	defer k.Close()
 	if e, ok := k.(driver.ExecerContext); ok {
-		_, _ = e.ExecContext(ctx, "KILL QUERY "+strconv.FormatUint(id, 10), nil) // gone already is as good
+		_, _ = e.ExecContext(ctx, "KILL "+strconv.FormatUint(id, 10), nil) // gone already is as good
 	}
 }
 
