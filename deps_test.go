@@ -31,9 +31,10 @@ var layers = []struct {
 	{"engine/plan", []string{"schema", "schema/problem", "schema/query", "engine/funcs", "engine/policy"}},
 	{"engine/sqlgen", []string{"schema", "schema/problem", "schema/query", "engine/funcs", "engine/plan"}},
 	{"engine/dialect/prepared", nil},
-	{"engine/dialect/mysql", []string{"engine/dialect/prepared", "schema", "schema/problem", "schema/query", "engine/funcs", "engine/plan", "engine/sqlgen"}},
-	{"engine/dialect/postgres", []string{"schema", "schema/problem", "schema/query", "engine/funcs", "engine/plan", "engine/sqlgen"}},
-	{"engine/dialect/sqlite", []string{"engine/dialect/prepared", "schema", "schema/problem", "schema/query", "engine/funcs", "engine/plan", "engine/sqlgen"}},
+	{"engine/dialect/texts", nil},
+	{"engine/dialect/mysql", []string{"engine/dialect/prepared", "engine/dialect/texts", "schema", "schema/problem", "schema/query", "engine/funcs", "engine/plan", "engine/sqlgen"}},
+	{"engine/dialect/postgres", []string{"engine/dialect/texts", "schema", "schema/problem", "schema/query", "engine/funcs", "engine/plan", "engine/sqlgen"}},
+	{"engine/dialect/sqlite", []string{"engine/dialect/prepared", "engine/dialect/texts", "schema", "schema/problem", "schema/query", "engine/funcs", "engine/plan", "engine/sqlgen"}},
 	// The engine is handed its dialects; one that it knew by name could not be left out or added from outside.
 	{"engine", []string{"schema", "schema/problem", "schema/query", "engine/funcs", "engine/policy", "engine/plan", "engine/sqlgen"}},
 	{"access", []string{"schema/problem", "engine/policy"}},

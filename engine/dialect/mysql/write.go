@@ -10,6 +10,7 @@ import (
 	"net"
 	"time"
 
+	"resq/engine/dialect/texts"
 	"resq/engine/sqlgen"
 	"resq/schema"
 
@@ -101,40 +102,15 @@ func (Dialect) Effects(ctx context.Context, db *sql.DB, r *schema.Resource) (out
 	if err != nil && !errors.Is(err, sql.ErrNoRows) {
 		return out, err
 	}
-	rows, err := db.QueryContext(ctx, "SELECT DISTINCT TABLE_NAME FROM information_schema.REFERENTIAL_CONSTRAINTS WHERE UNIQUE_CONSTRAINT_SCHEMA = COALESCE(NULLIF(?, ''), DATABASE()) AND REFERENCED_TABLE_NAME = ? AND DELETE_RULE IN ('CASCADE', 'SET NULL', 'SET DEFAULT')", r.Schema, r.Table)
-	if err != nil {
+	if out.Cascades, err = texts.Of(ctx, db, "SELECT DISTINCT TABLE_NAME FROM information_schema.REFERENTIAL_CONSTRAINTS WHERE UNIQUE_CONSTRAINT_SCHEMA = COALESCE(NULLIF(?, ''), DATABASE()) AND REFERENCED_TABLE_NAME = ? AND DELETE_RULE IN ('CASCADE', 'SET NULL', 'SET DEFAULT')", r.Schema, r.Table); err != nil {
 		return out, err
 	}
-	defer rows.Close()
-	for rows.Next() {
-		var name string
-		if err := rows.Scan(&name); err != nil {
-			return out, err
-		}
-		out.Cascades = append(out.Cascades, name)
-	}
-	if err := rows.Err(); err != nil {
+	const columns = "SELECT COLUMN_NAME FROM information_schema.COLUMNS WHERE TABLE_SCHEMA = COALESCE(NULLIF(?, ''), DATABASE()) AND TABLE_NAME = ? AND "
+	if out.Moved, err = texts.Of(ctx, db, columns+"EXTRA LIKE '%on update%'", r.Schema, r.Table); err != nil {
 		return out, err
 	}
-	cols, err := db.QueryContext(ctx, "SELECT COLUMN_NAME, EXTRA NOT LIKE '%on update%' FROM information_schema.COLUMNS WHERE TABLE_SCHEMA = COALESCE(NULLIF(?, ''), DATABASE()) AND TABLE_NAME = ? "+
-		"AND (COALESCE(GENERATION_EXPRESSION, '') <> '' OR EXTRA LIKE '%VIRTUAL GENERATED%' OR EXTRA LIKE '%STORED GENERATED%' OR EXTRA LIKE '%on update%')", r.Schema, r.Table)
-	if err != nil {
-		return out, err
-	}
-	defer cols.Close()
-	for cols.Next() {
-		var name string
-		var computed bool
-		if err := cols.Scan(&name, &computed); err != nil {
-			return out, err
-		}
-		if computed {
-			out.Computed = append(out.Computed, name)
-		} else {
-			out.Moved = append(out.Moved, name)
-		}
-	}
-	return out, cols.Err()
+	out.Computed, err = texts.Of(ctx, db, columns+"(COALESCE(GENERATION_EXPRESSION, '') <> '' OR EXTRA LIKE '%VIRTUAL GENERATED%' OR EXTRA LIKE '%STORED GENERATED%') AND EXTRA NOT LIKE '%on update%'", r.Schema, r.Table)
+	return out, err
 }
 
 // writing are the settings of a session that writes.

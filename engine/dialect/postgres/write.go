@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"resq/engine/dialect/texts"
 	"resq/engine/sqlgen"
 	"resq/schema"
 
@@ -102,40 +103,11 @@ func (Dialect) Effects(ctx context.Context, db *sql.DB, r *schema.Resource) (out
 	if err := db.QueryRowContext(ctx, "SELECT EXISTS (SELECT 1 FROM pg_trigger WHERE tgrelid = to_regclass($1) AND NOT tgisinternal)", name).Scan(&out.Triggers); err != nil {
 		return out, err
 	}
-	rows, err := db.QueryContext(ctx, "SELECT DISTINCT c.relname FROM pg_constraint k JOIN pg_class c ON c.oid = k.conrelid WHERE k.confrelid = to_regclass($1) AND k.contype = 'f' AND k.confdeltype IN ('c', 'n', 'd')", name)
-	if err != nil {
+	if out.Cascades, err = texts.Of(ctx, db, "SELECT DISTINCT c.relname FROM pg_constraint k JOIN pg_class c ON c.oid = k.conrelid WHERE k.confrelid = to_regclass($1) AND k.contype = 'f' AND k.confdeltype IN ('c', 'n', 'd')", name); err != nil {
 		return out, err
 	}
-	defer rows.Close()
-	for rows.Next() {
-		var name string
-		if err := rows.Scan(&name); err != nil {
-			return out, err
-		}
-		out.Cascades = append(out.Cascades, name)
-	}
-	if err := rows.Err(); err != nil {
-		return out, err
-	}
-	out.Computed, err = computed(ctx, db, name)
+	out.Computed, err = texts.Of(ctx, db, "SELECT attname FROM pg_attribute WHERE attrelid = to_regclass($1) AND attgenerated <> '' AND NOT attisdropped", name)
 	return out, err
-}
-
-// computed are the columns that the database computes from others.
-func computed(ctx context.Context, db *sql.DB, table string) (out []string, err error) {
-	rows, err := db.QueryContext(ctx, "SELECT attname FROM pg_attribute WHERE attrelid = to_regclass($1) AND attgenerated <> '' AND NOT attisdropped", table)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	for rows.Next() {
-		var name string
-		if err := rows.Scan(&name); err != nil {
-			return nil, err
-		}
-		out = append(out, name)
-	}
-	return out, rows.Err()
 }
 
 // Admin opens the database for making tables.

@@ -5,10 +5,10 @@ import (
 	"database/sql"
 	"database/sql/driver"
 	"errors"
-	"slices"
 	"strings"
 	"time"
 
+	"resq/engine/dialect/texts"
 	"resq/engine/sqlgen"
 	"resq/schema"
 
@@ -107,42 +107,11 @@ func (d Dialect) Effects(ctx context.Context, _ *sql.DB, r *schema.Resource) (ou
 		return out, err
 	}
 	out.Triggers = n > 0
-	rows, err := db.QueryContext(ctx, "SELECT DISTINCT m.name FROM sqlite_master m JOIN pragma_foreign_key_list(m.name) k WHERE m.type = 'table' AND k.\"table\" = ? COLLATE NOCASE AND k.on_delete IN ('CASCADE', 'SET NULL', 'SET DEFAULT')", r.Table)
-	if err != nil {
+	if out.Cascades, err = texts.Of(ctx, db, "SELECT DISTINCT m.name FROM sqlite_master m JOIN pragma_foreign_key_list(m.name) k WHERE m.type = 'table' AND k.\"table\" = ? COLLATE NOCASE AND k.on_delete IN ('CASCADE', 'SET NULL', 'SET DEFAULT')", r.Table); err != nil {
 		return out, err
 	}
-	defer rows.Close()
-	for rows.Next() {
-		var name string
-		if err := rows.Scan(&name); err != nil {
-			return out, err
-		}
-		if !slices.Contains(out.Cascades, name) {
-			out.Cascades = append(out.Cascades, name)
-		}
-	}
-	if err := rows.Err(); err != nil {
-		return out, err
-	}
-	out.Computed, err = computed(ctx, db, r.Table)
+	out.Computed, err = texts.Of(ctx, db, "SELECT name FROM pragma_table_xinfo(?) WHERE hidden IN (2, 3)", r.Table)
 	return out, err
-}
-
-// computed are the columns that the database computes from others.
-func computed(ctx context.Context, db *sql.DB, table string) (out []string, err error) {
-	rows, err := db.QueryContext(ctx, "SELECT name FROM pragma_table_xinfo(?) WHERE hidden IN (2, 3)", table)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	for rows.Next() {
-		var name string
-		if err := rows.Scan(&name); err != nil {
-			return nil, err
-		}
-		out = append(out, name)
-	}
-	return out, rows.Err()
 }
 
 // Admin opens the file for making tables.
