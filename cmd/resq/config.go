@@ -188,6 +188,7 @@ func (r *configReader) principals(n *yaml.Node, c *config) {
 			"attributes": func(n *yaml.Node) { r.values(n, p.Attributes) },
 			"funcs":      func(n *yaml.Node) { r.funcs(n, p.Funcs) },
 			"roles":      func(n *yaml.Node) { p.Roles = r.texts(n) },
+			"user":       func(n *yaml.Node) { p.User = r.text(n) },
 			"scopes": func(n *yaml.Node) {
 				for _, item := range r.items(n) {
 					p.Scopes = append(p.Scopes, r.oneOf(item, []string{"read", "write", "delete", "admin"}))

@@ -41,6 +41,7 @@ principals:
   alice:
     attributes: {dept_id: 10, active: true, price: 1.50, regions: [1, east], empty: ""}
     funcs: {UserID: 7, UserRolesUuid: [a, b]}
+    user: 7
     roles: [sales, admin]
     scopes: [read, write]
     budget: {callsPerMinute: 100}
@@ -79,8 +80,8 @@ principals:
 	if !reflect.DeepEqual(a.Funcs["UserRolesUuid"], policy.Value{Texts: []string{"a", "b"}, List: true}) || a.Funcs["UserID"].Texts[0] != "7" {
 		t.Errorf("%+v", a.Funcs)
 	}
-	if !reflect.DeepEqual(a.Roles, []string{"sales", "admin"}) || !reflect.DeepEqual(a.Scopes, []string{"read", "write"}) {
-		t.Errorf("roles %v, scopes %v", a.Roles, a.Scopes)
+	if a.User != "7" || !reflect.DeepEqual(a.Roles, []string{"sales", "admin"}) || !reflect.DeepEqual(a.Scopes, []string{"read", "write"}) {
+		t.Errorf("user %q, roles %v, scopes %v", a.User, a.Roles, a.Scopes)
 	}
 	for _, key := range []string{"alice-secret-key-1", "${literal}-sixteen", "fallback-key-0001"} {
 		if who, ok := c.Keys.Find(key); !ok || who.Name != "alice" || who.Roles[0] != "sales" {

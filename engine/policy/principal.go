@@ -5,6 +5,7 @@ package policy
 type Principal struct {
 	Name       string
 	Key        string // id of the key it came with
+	User       string // id of the user it acts for, by which the catalog's principal query finds attributes; "" is none
 	Roles      []string
 	Scopes     []string         // read, write, delete; empty is read alone
 	Attributes map[string]Value // for row rules
