@@ -53,7 +53,7 @@ func (s *Server) call(ctx context.Context, c caller, tool string) (*Reply, bool)
 	r := &Reply{RequestID: newRequestID()}
 	s.metrics.running.Inc()
 	defer s.metrics.running.Dec()
-	answer, err := s.run(ctx, c, d, r.RequestID)
+	answer, err := s.paid(ctx, c, d, r.RequestID)
 	if err != nil {
 		r.fail(problem.From(err))
 	} else {
@@ -74,6 +74,23 @@ func (s *Server) call(ctx context.Context, c caller, tool string) (*Reply, bool)
 	}
 	s.record(ctx, c.who, d, r, err, time.Since(start))
 	return r, true
+}
+
+// paid is run for a caller whose budget is not spent, and charges the rows.
+func (s *Server) paid(ctx context.Context, c caller, d *definition, request string) (*engine.Answer, error) {
+	b := s.opts.Budgets
+	if b == nil || c.who == nil {
+		return s.run(ctx, c, d, request)
+	}
+	if err := b.Take(ctx, c.who); err != nil {
+		s.metrics.spent.WithLabelValues(problem.From(err)[0].Reason).Inc()
+		return nil, err
+	}
+	a, err := s.run(ctx, c, d, request)
+	if a != nil {
+		b.Spend(ctx, c.who, a.Rows)
+	}
+	return a, err
 }
 
 // run checks what can be checked before the engine, and keeps a panic of the engine inside this one call.

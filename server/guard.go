@@ -47,6 +47,7 @@ type refusal struct {
 	message string
 	id      []byte // of the JSON-RPC message
 	body    []byte // the whole answer, when it is another one
+	retry   int    // seconds, where trying again can help
 }
 
 func (g *guard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -311,7 +312,7 @@ func (g *guard) refuse(w http.ResponseWriter, r *http.Request, who *policy.Princ
 	case no.body != nil:
 		_, _ = w.Write(no.body)
 	case no.rpc != 0:
-		_ = json.NewEncoder(w).Encode(rpcError(no.id, no.rpc, no.message, no.code, id))
+		_ = json.NewEncoder(w).Encode(rpcError(no.id, no.rpc, fault{Code: no.code, Message: no.message, RetryAfter: no.retry, RequestID: id}))
 	default:
 		_, _ = io.WriteString(w, errorText(fault{Code: no.code, Message: no.message, RequestID: id})+"\n")
 	}
@@ -331,13 +332,13 @@ type rpcFault struct {
 	} `json:"error"`
 }
 
-func rpcError(id []byte, rpc int, message string, code problem.Code, requestID string) *rpcFault {
+func rpcError(id []byte, rpc int, f fault) *rpcFault {
 	e := &rpcFault{Version: "2.0", ID: id}
 	if id == nil {
 		e.ID = json.RawMessage("null")
 	}
-	e.Error.Code, e.Error.Message = rpc, message
-	e.Error.Data.Error = fault{Code: code, Message: message, RequestID: requestID}
+	e.Error.Code, e.Error.Message = rpc, f.Message
+	e.Error.Data.Error = f
 	return e
 }
 

@@ -13,6 +13,7 @@ import (
 
 	mcpgo "github.com/mark3labs/mcp-go/server"
 
+	"resq/access"
 	"resq/engine"
 	"resq/engine/policy"
 )
@@ -51,6 +52,9 @@ type Options struct {
 	Local *policy.Principal
 	// Authenticate finds a key's owner. When it is set, HTTP answers nobody without a key that it knows.
 	Authenticate func(key string) (*policy.Principal, bool)
+
+	// Budgets bound what keys spend; nil bounds nothing.
+	Budgets *access.Budgets
 
 	// Hosts are further names a request's Host may carry, beside those of the listen address.
 	Hosts []string
