@@ -122,7 +122,7 @@ func (r *reading) run(q *query.Request, do func(ctx context.Context, db *databas
 		return err
 	}
 	db := r.e.dbs[p.Connection()]
-	leave, err := db.queue.enter(r.ctx, r.who.Key)
+	leave, err := db.queue.enter(r.ctx, r.who)
 	if err != nil {
 		return err
 	}
