@@ -2,10 +2,8 @@ package engine_test
 
 import (
 	"context"
-	"database/sql"
 	"encoding/json"
 	"fmt"
-	"slices"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -229,13 +227,4 @@ func TestPrincipalAmbiguous(t *testing.T) {
 			}
 		}
 	})
-}
-
-// exec runs statements on one of the bench's databases.
-func (b *bench) pool(t testing.TB, name string) *sql.DB {
-	t.Helper()
-	driver, _, _ := strings.Cut(b.dsn[name], ":")
-	all := testdb.Engines(t)
-	i := slices.IndexFunc(all, func(e testdb.Engine) bool { return e.Name == driver })
-	return testdb.Open(t, all[i], b.dsn[name])
 }

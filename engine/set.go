@@ -82,7 +82,7 @@ func (e *Engine) each(ctx context.Context, who *policy.Principal, p *plan.Plan, 
 	if err != nil {
 		return err
 	}
-	leave, err := db.queue.enter(ctx, who.Key)
+	leave, err := db.queue.enter(ctx, who)
 	if err != nil {
 		return err
 	}

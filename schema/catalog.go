@@ -203,9 +203,11 @@ type Catalog struct {
 	Sets        []*Set
 	Owner       *Owner // nil: principals have what the configuration gives them
 	Texts       []*TextMap
+	Tools       []*Tool
 	Hash        string // SHA-256 over the files, hex
 
 	byCode map[string]*Resource
+	tools  map[string]*Tool // by plainName
 	sets   map[string]*Set
 	index  *index
 }

@@ -12,6 +12,7 @@ type (
 		sets        []setDecl
 		owners      []ownerDecl
 		texts       []textDecl
+		tools       []toolDecl
 	}
 	connDecl struct {
 		at                                              place
@@ -113,6 +114,8 @@ var fileTable = &table[fileDecl]{
 		{"principal", "How the user that a caller acts for becomes attributes, read anew for each call. Once in a catalog.", false, ownerShape()},
 		{"texts", "Maps by name from a stored code to what a person reads.", false,
 			namedOf(func(f *fileDecl) *[]textDecl { return &f.texts }, aCode, func(t *textDecl) *word { return &t.name }, labelsShape())},
+		{"tools", "The business tools: calls with arguments of their own.", false,
+			listOf(func(f *fileDecl) *[]toolDecl { return &f.tools }, mapping(toolTable))},
 	},
 }
 
