@@ -47,11 +47,17 @@ func (s *Server) lend() *lease {
 func (s *Server) Swap(b Backend) (idle <-chan struct{}) {
 	old := s.backend.Swap(newLease(b))
 	s.health.forget()
+	s.Changed()
+	old.release()
+	return old.idle
+}
+
+// Changed tells clients that what they may call, or see, may be another by now: those that asked to be told at once,
+// and a session without a stream with its next call.
+func (s *Server) Changed() {
 	s.changes.Add(1)
 	s.mcp.SendNotificationToAllClients(mcp.MethodNotificationToolsListChanged, nil)
 	s.mcp.SendNotificationToAllClients(mcp.MethodNotificationResourcesListChanged, nil)
-	old.release()
-	return old.idle
 }
 
 // Degrade says that a reload failed, so that the server works on an old catalog because the new one is bad.
