@@ -17,7 +17,7 @@ import (
 // principal does not see, met while the database was free to evaluate conditions early: then everything is
 // run once more behind fences, and only what fails again is told (security.md 5.4).
 func (e *Engine) execute(ctx context.Context, db *database, who *policy.Principal, p *plan.Plan, st statements, r *query.Request) (*Answer, error) {
-	leave, err := db.queue.enter(ctx, who.Key)
+	leave, err := db.queue.enter(ctx, who)
 	if err != nil {
 		return nil, err
 	}

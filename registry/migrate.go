@@ -8,11 +8,11 @@ import (
 	"fmt"
 	"io/fs"
 	"path"
+	"slices"
 	"time"
 
 	"github.com/pressly/goose/v3"
 	"github.com/pressly/goose/v3/database"
-	"github.com/pressly/goose/v3/lock"
 )
 
 // The migrations are one folder for each database, of the same steps under the same numbers. MySQL commits with every
@@ -33,64 +33,71 @@ type Migration struct {
 
 var gooseDialects = map[string]database.Dialect{inMySQL: database.DialectMySQL, inPostgres: database.DialectPostgres, inSQLite: database.DialectSQLite3}
 
-// provider sets goose up. Its lock keeps processes that start at once from making the same step twice.
 func (c *Control) provider() (*goose.Provider, error) {
 	files, err := fs.Sub(migrations, path.Join("migrations", c.name))
 	if err != nil {
 		return nil, err
 	}
-	var l lock.SessionLocker = &mysqlLock{}
-	switch c.name {
-	case inPostgres:
-		if l, err = lock.NewPostgresSessionLocker(); err != nil {
-			return nil, err
-		}
-	case inSQLite:
-		l = &fileLock{path: c.file + ".migrate"}
+	return goose.NewProvider(gooseDialects[c.name], c.db, files, goose.WithTableName(migrationTable), goose.WithLogger(goose.NopLogger()),
+		goose.WithDisableGlobalRegistry(true))
+}
+
+// migrate runs goose while no other process does. The library's own locks leave out the table in which it remembers
+// the steps.
+func (c *Control) migrate(ctx context.Context, do func(*goose.Provider) error) error {
+	p, err := c.provider()
+	if err != nil {
+		return err
 	}
-	return goose.NewProvider(gooseDialects[c.name], c.db, files, goose.WithTableName(migrationTable), goose.WithSessionLocker(l),
-		goose.WithLogger(goose.NopLogger()), goose.WithDisableGlobalRegistry(true))
+	unlock, err := c.lock(ctx)
+	if err != nil {
+		return migrationFault(err)
+	}
+	defer unlock()
+	// A process that died between making the table and its first row, which MySQL commits apart, left it empty.
+	if there, err := c.has(ctx, migrationTable); err != nil {
+		return migrationFault(err)
+	} else if there {
+		if _, err := c.exec(ctx, c.db, "INSERT INTO "+migrationTable+" (version_id, is_applied) SELECT 0, "+map[bool]string{true: "TRUE", false: "1"}[c.name == inPostgres]+
+			" FROM (SELECT COUNT(*) AS n FROM "+migrationTable+") k WHERE k.n = 0"); err != nil {
+			return migrationFault(err)
+		}
+	}
+	return migrationFault(do(p))
 }
 
 // Up brings the structure up to date and gives the steps that were made. A database that is up to date is only read.
-func (c *Control) Up(ctx context.Context) ([]Migration, error) {
-	p, err := c.provider()
-	if err != nil {
-		return nil, err
-	}
+func (c *Control) Up(ctx context.Context) (made []Migration, err error) {
 	list, err := c.Status(ctx)
-	if err != nil {
+	if err != nil || !slices.ContainsFunc(list, func(m Migration) bool { return !m.Applied }) {
 		return nil, err
 	}
-	pending := false
-	for _, m := range list {
-		pending = pending || !m.Applied
-	}
-	if !pending {
-		return nil, nil
-	}
-	res, err := p.Up(ctx)
-	return migrated(res), migrationFault(err)
+	err = c.migrate(ctx, func(p *goose.Provider) error {
+		res, err := p.Up(ctx)
+		made = migrated(res)
+		return err
+	})
+	return made, err
 }
 
 // Down takes steps back: the last one, or with all every one. What was in their tables is lost. It gives the steps.
-func (c *Control) Down(ctx context.Context, all bool) ([]Migration, error) {
-	p, err := c.provider()
-	if err != nil {
-		return nil, err
-	}
-	if all {
-		res, err := p.DownTo(ctx, 0)
-		return migrated(res), migrationFault(err)
-	}
-	res, err := p.Down(ctx)
-	if errors.Is(err, goose.ErrNoNextVersion) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, migrationFault(err)
-	}
-	return migrated([]*goose.MigrationResult{res}), nil
+func (c *Control) Down(ctx context.Context, all bool) (taken []Migration, err error) {
+	err = c.migrate(ctx, func(p *goose.Provider) error {
+		if all {
+			res, err := p.DownTo(ctx, 0)
+			taken = migrated(res)
+			return err
+		}
+		res, err := p.Down(ctx)
+		if errors.Is(err, goose.ErrNoNextVersion) {
+			return nil
+		}
+		if err == nil {
+			taken = migrated([]*goose.MigrationResult{res})
+		}
+		return err
+	})
+	return taken, err
 }
 
 // Status gives every step and whether it was made. It changes nothing.
@@ -156,55 +163,55 @@ func migrationFault(err error) error {
 // migrationWait is how long a process waits for another one that makes the tables.
 const migrationWait = time.Minute
 
-// mysqlLock is a lock of the server, which the end of the connection frees.
-type mysqlLock struct{}
+var errMigrating = errors.New("another process has been making them for a minute")
 
-const mysqlLockName = "CONCAT('resq_migrations.', SUBSTRING(SHA2(DATABASE(), 256), 1, 32))"
+// The servers' own locks, which end with their connection.
+const (
+	mysqlLockName = "CONCAT('resq_migrations.', SUBSTRING(SHA2(DATABASE(), 256), 1, 32))"
+	postgresLock  = "7165021634829041" // any number that nobody else takes
+)
 
-// SessionLock is part of lock.SessionLocker.
-func (*mysqlLock) SessionLock(ctx context.Context, conn *sql.Conn) error {
-	var got sql.NullInt64
-	if err := conn.QueryRowContext(ctx, "SELECT GET_LOCK("+mysqlLockName+", ?)", int(migrationWait.Seconds())).Scan(&got); err != nil {
-		return err
-	}
-	if got.Int64 != 1 {
-		return errors.New("another process has been making them for a minute")
-	}
-	return nil
-}
-
-// SessionUnlock is part of lock.SessionLocker.
-func (*mysqlLock) SessionUnlock(ctx context.Context, conn *sql.Conn) error {
-	var freed sql.NullInt64
-	return conn.QueryRowContext(ctx, "SELECT RELEASE_LOCK("+mysqlLockName+")").Scan(&freed)
-}
-
-// fileLock is a locked file beside that of SQLite, whose own locks last for a transaction.
-type fileLock struct {
-	path string
-	held interface{ Close() error }
-}
-
-// SessionLock is part of lock.SessionLocker.
-func (l *fileLock) SessionLock(ctx context.Context, _ *sql.Conn) error {
+// lock keeps other processes from migrating until the function is called.
+func (c *Control) lock(ctx context.Context) (unlock func(), err error) {
 	ctx, cancel := context.WithTimeout(ctx, migrationWait)
 	defer cancel()
+	if c.name == inSQLite { // whose own locks last for a transaction
+		return c.lockFile(ctx)
+	}
+	conn, err := c.db.Conn(ctx)
+	if err != nil {
+		return nil, err
+	}
+	take, free := "SELECT GET_LOCK("+mysqlLockName+", 60)", "SELECT RELEASE_LOCK("+mysqlLockName+")"
+	if c.name == inPostgres {
+		take, free = "SELECT CASE WHEN pg_advisory_lock("+postgresLock+") IS NULL THEN 0 ELSE 1 END", "SELECT CASE WHEN pg_advisory_unlock("+postgresLock+") THEN 1 END"
+	}
+	var got sql.NullInt64
+	if err := conn.QueryRowContext(ctx, take).Scan(&got); err != nil || got.Int64 != 1 {
+		if err == nil || ctx.Err() != nil {
+			err = errMigrating
+		}
+		return nil, errors.Join(err, conn.Close())
+	}
+	return func() {
+		_ = conn.QueryRowContext(context.WithoutCancel(ctx), free).Scan(&got) // it ends with the connection anyhow
+		_ = conn.Close()
+	}, nil
+}
+
+func (c *Control) lockFile(ctx context.Context) (unlock func(), err error) {
 	for {
-		f, ok, err := tryLock(l.path)
+		f, ok, err := tryLock(c.file + ".migrate")
 		if err != nil {
-			return err
+			return nil, err
 		}
 		if ok {
-			l.held = f
-			return nil
+			return func() { _ = f.Close() }, nil
 		}
 		select {
 		case <-ctx.Done():
-			return errors.New("another process has been making them for a minute")
+			return nil, errMigrating
 		case <-time.After(50 * time.Millisecond):
 		}
 	}
 }
-
-// SessionUnlock is part of lock.SessionLocker.
-func (l *fileLock) SessionUnlock(context.Context, *sql.Conn) error { return l.held.Close() }

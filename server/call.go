@@ -33,26 +33,26 @@ type Reply struct {
 // that there is no such tool.
 func (s *Server) Call(ctx context.Context, who *policy.Principal, tool string, args []byte) (*Reply, bool) {
 	c := s.caller(who)
-	c.args, c.view, c.version = args, s.views.view(contractProfile), 1
+	c.args, c.view, c.version = args, s.views().view(contractProfile), 1
 	return s.call(ctx, c, tool)
 }
 
 // caller is a principal as it may use this server now.
 func (s *Server) caller(who *policy.Principal) caller {
-	return caller{who: who, verbs: s.verbs(who), enabled: s.opts.Enabled}
+	return caller{who: who, verbs: s.verbs(who), offers: s.granted(who), enabled: s.opts.Enabled}
 }
 
 // local is whoever asks without a transport that could tell.
 func (s *Server) local() caller {
 	c := s.caller(s.opts.Local)
-	c.view = s.views.view(s.opts.Profile)
+	c.view = s.views().view(s.opts.Profile)
 	c.wants("", "")
 	return c
 }
 
 // call is Call for a client that wants its answer in a form of its own.
 func (s *Server) call(ctx context.Context, c caller, tool string) (*Reply, bool) {
-	d, ok := s.tools.find(tool)
+	d, ok := s.tool(tool)
 	if !ok {
 		return nil, false
 	}
@@ -60,7 +60,7 @@ func (s *Server) call(ctx context.Context, c caller, tool string) (*Reply, bool)
 	r := &Reply{RequestID: newRequestID()}
 	s.metrics.running.Inc()
 	defer s.metrics.running.Dec()
-	answer, err := s.run(ctx, c, d, r.RequestID)
+	answer, err := s.paid(ctx, c, d, r.RequestID)
 	if err != nil {
 		r.fail(problem.From(err))
 	} else {
@@ -81,6 +81,23 @@ func (s *Server) call(ctx context.Context, c caller, tool string) (*Reply, bool)
 	}
 	s.record(ctx, c.who, d, r, err, time.Since(start))
 	return r, true
+}
+
+// paid is run for a caller whose budget is not spent, and charges the rows.
+func (s *Server) paid(ctx context.Context, c caller, d *definition, request string) (*engine.Answer, error) {
+	b := s.opts.Budgets
+	if b == nil || c.who == nil {
+		return s.run(ctx, c, d, request)
+	}
+	if err := b.Take(ctx, c.who); err != nil {
+		s.metrics.spent.WithLabelValues(problem.From(err)[0].Reason).Inc()
+		return nil, err
+	}
+	a, err := s.run(ctx, c, d, request)
+	if a != nil {
+		b.Spend(ctx, c.who, a.Rows)
+	}
+	return a, err
 }
 
 // run checks what can be checked before the engine, and keeps a panic of the engine inside this one call.
@@ -117,6 +134,8 @@ func (s *Server) run(ctx context.Context, c caller, d *definition, request strin
 		a, err = backend.Describe(ctx, who, args)
 	case toolQuery:
 		a, err = backend.Query(ctx, who, c.view.profile.usual(args))
+	case d.contract:
+		a, err = backend.CallTool(ctx, who, engine.Call{Tool: d.Name, Request: request, Args: args, Still: c.still})
 	default:
 		a, err = backend.Write(ctx, who, engine.Call{Tool: d.Name, Request: request, Args: args, Still: c.still, Token: c.token, Consent: c.consent})
 	}
@@ -124,6 +143,15 @@ func (s *Server) run(ctx context.Context, c caller, d *definition, request strin
 		err = internal(fmt.Errorf("%s gave neither an answer nor an error", d.Name))
 	}
 	return a, err
+}
+
+// granted says which of the catalog's tools a principal may use by now.
+func (s *Server) granted(who *policy.Principal) func(tool string) bool {
+	return func(tool string) bool {
+		backend := s.lend()
+		defer backend.release()
+		return backend.Offers(who, tool)
+	}
 }
 
 // verbs is what a principal can do with some resource.
