@@ -111,7 +111,7 @@ func (s *Server) run(ctx context.Context, c caller, d *definition, request strin
 	}
 	if c.version == 0 {
 		return nil, &problem.Problem{
-			Code: versionUnsupported, Message: "this version of answers does not exist", Hint: "send " + headerVersion + " 1 or 2, or leave it out",
+			Code: problem.VersionUnsupported, Message: "this version of answers does not exist", Hint: "send " + headerVersion + " 1 or 2, or leave it out",
 		}
 	}
 	if args = unwrapped(args); args == nil {
