@@ -29,6 +29,8 @@ type Answer struct {
 
 	// Data gives the answer once more as JSON, where Text is none: of res-schema. Nil where it is.
 	Data func() []byte
+
+	pooled bool // Text is in bodies
 }
 
 // hardBytes is the largest answer, whatever the budget: a page always holds one row at least.
@@ -116,7 +118,7 @@ func (e *Engine) shaper(rows driver.Rows, d Driver, who *policy.Principal, p *pl
 		c := &cols[i]
 		c.lent = i < s.shown && !text && c.decode == nil && c.mask == "" && !c.path && c.dataType == "" && !c.gathered
 	}
-	s.body = make([]byte, 0, 1024)
+	s.body = bodies.Take(1024)
 	s.head()
 	return s, nil
 }
@@ -335,7 +337,7 @@ func (s *shaper) answer(total int64) (*Answer, error) {
 	if s.n == 0 && s.r.Recursive != nil && page.Offset == 0 && s.r.Cursor == "" {
 		s.notices = append(s.notices, "EMPTY_WALK: no row was reached; the root is a value of pField, and the empty text stands for no parent")
 	}
-	a := &Answer{Rows: int(s.n), Cut: s.cut}
+	a := &Answer{Rows: int(s.n), Cut: s.cut, pooled: true}
 	var meta []byte
 	if total >= 0 {
 		meta = strconv.AppendInt(append(meta, `,"total":`...), total, 10)

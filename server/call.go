@@ -25,6 +25,7 @@ type Reply struct {
 	Rows      int
 	RequestID string
 
+	answer     *engine.Answer  // whose text is not in Texts yet; nil when there is none
 	preview    *engine.Preview // of a change that waits for its confirmation
 	link       *link           // to the whole of an answer that was cut
 	structured []byte          // the same once more as JSON, for clients that ask for it
@@ -33,7 +34,51 @@ type Reply struct {
 // Call runs one tool for a principal. Problems of the request are a failed Reply, never an error; false means
 // that there is no such tool.
 func (s *Server) Call(ctx context.Context, who *policy.Principal, tool string, args []byte) (*Reply, bool) {
-	return s.call(ctx, caller{who: who, verbs: s.verbs(who), args: args, view: s.views.view(contractProfile), version: 1}, tool)
+	return s.reply(ctx, caller{who: who, verbs: s.verbs(who), args: args, view: s.views.view(contractProfile), version: 1}, tool)
+}
+
+// reply is call for whoever takes the answer as texts.
+func (s *Server) reply(ctx context.Context, c caller, tool string) (*Reply, bool) {
+	r, ok := s.call(ctx, c, tool)
+	if ok {
+		r.fill()
+	}
+	return r, ok
+}
+
+// blocks are the text blocks of a reply, as bytes that are gone once it is released.
+func (r *Reply) blocks() [][]byte {
+	var b [][]byte
+	for _, t := range r.Texts {
+		b = append(b, []byte(t))
+	}
+	if a := r.answer; a != nil {
+		if b = append(b, a.Text); a.Meta != nil {
+			b = append(b, a.Meta)
+		}
+	}
+	return b
+}
+
+// fill makes texts of the answer's bytes.
+func (r *Reply) fill() {
+	a := r.answer
+	if a == nil {
+		return
+	}
+	r.Texts = append(r.Texts, string(a.Text))
+	if a.Meta != nil {
+		r.Texts = append(r.Texts, string(a.Meta))
+	}
+	r.release()
+}
+
+// release gives back what the answer was written in.
+func (r *Reply) release() {
+	if r.answer != nil {
+		r.answer.Release()
+		r.answer = nil
+	}
 }
 
 // local is whoever asks without a transport that could tell.
@@ -61,10 +106,7 @@ func (s *Server) call(ctx context.Context, c caller, tool string) (*Reply, bool)
 		if answer.Preview != nil {
 			r.Code, r.preview = problem.ConfirmRequired, answer.Preview
 		}
-		r.Texts = append(r.Texts, string(answer.Text))
-		if answer.Meta != nil {
-			r.Texts = append(r.Texts, string(answer.Meta))
-		}
+		r.answer = answer
 		if answer.Cut && c.export != "" && d.Name == toolQuery {
 			r.link = s.exports.offer(c.who, c.args)
 		}

@@ -148,7 +148,7 @@ func (s *Server) handle(ctx context.Context, req mcp.CallToolRequest) (*mcp.Call
 			return question, nil
 		}
 	} else {
-		r, _ = s.call(ctx, c, req.Params.Name) // registered, so found
+		r, _ = s.reply(ctx, c, req.Params.Name) // registered, so found
 	}
 	out := &mcp.CallToolResult{IsError: r.Failed}
 	for _, text := range r.Texts {

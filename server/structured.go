@@ -1,8 +1,8 @@
 package server
 
 import (
+	"bytes"
 	"encoding/json"
-	"strings"
 
 	"resq/engine"
 	"resq/schema/problem"
@@ -41,20 +41,21 @@ func (c *caller) wants(version, export string) {
 // structure adds the envelope of version 2: the answer as JSON, or its text where it is none. The text blocks
 // stay as they are, because clients disagree about which of the two a model gets to see.
 func (r *Reply) structure(d *definition, a *engine.Answer) {
-	b := append(make([]byte, 0, 128+len(r.Texts[0])), `{"schema_version":2,"request_id":"`...)
+	text := r.blocks()[0]
+	b := append(make([]byte, 0, 128+len(text)), `{"schema_version":2,"request_id":"`...)
 	b = append(append(b, r.RequestID...), '"')
 	switch {
 	case r.Failed: // {"error":{…}}
-		b = append(append(b, ','), r.Texts[0][1:]...)
+		b = append(append(b, ','), text[1:]...)
 		r.structured = b
 		return
 	case a.Data != nil:
 		b = append(append(b, `,"data":`...), a.Data()...)
 	case d.Name != toolSchema && a.Meta == nil:
 		// Rows stand on lines of their own; a message over stdio is one line. No string of JSON holds a line end.
-		b = append(append(b, `,"data":`...), strings.ReplaceAll(r.Texts[0], "\n", "")...)
+		b = append(append(b, `,"data":`...), bytes.ReplaceAll(text, []byte("\n"), nil)...)
 	default:
-		b = appendString(append(b, `,"data":{"text":`...), r.Texts[0])
+		b = appendString(append(b, `,"data":{"text":`...), text)
 		if a.Meta != nil {
 			b = append(append(b, `,"meta":`...), a.Meta...)
 		}
