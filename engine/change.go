@@ -71,7 +71,7 @@ func (e *Engine) Write(ctx context.Context, who *policy.Principal, call Call) (*
 	if err := w.decode(ctx); err != nil {
 		return nil, err
 	}
-	leave, err := w.db.writes.enter(ctx, who.Key)
+	leave, err := w.db.writes.enter(ctx, who)
 	if err != nil {
 		return nil, err
 	}

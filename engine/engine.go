@@ -59,9 +59,12 @@ type Options struct {
 	Secret   []byte           // seals cursors, confirm tokens and before-images; random, so that they end with the process
 	Previous [][]byte         // earlier secrets, whose tokens and before-images are still good
 	Writes   WriteLimits
-	Control  string       // DSN of the control store, of connections with operations: control; made when it is not there
-	Audit    Auditor      // of writes; nothing
-	Log      *slog.Logger // nothing
+	// Statements is how many of one key run at once on one connection, where its budget does not say: a quarter of the
+	// pool, and four at most. Below zero they are not counted.
+	Statements int
+	Control    string       // DSN of the control store, of connections with operations: control; made when it is not there
+	Audit      Auditor      // of writes; nothing
+	Log        *slog.Logger // nothing
 }
 
 // An Engine answers requests on one catalog. It is safe for concurrent use.
@@ -174,9 +177,9 @@ func (e *Engine) open(c *schema.Connection) error {
 		db.SetMaxOpenConns(n)
 		db.SetMaxIdleConns(n)
 		db.SetConnMaxIdleTime(5 * time.Minute)
-		x := &database{DB: db, driver: d, timeout: timeout, shared: &shared{uses: 1}, queue: newQueue(n, timeout)}
+		x := &database{DB: db, driver: d, timeout: timeout, shared: &shared{uses: 1}, queue: newQueue(n, e.opts.Statements, timeout)}
 		if c.Write {
-			if err := x.openWrite(c, n, e.opts.Writes.Timeout); err != nil {
+			if err := x.openWrite(c, n, e.opts); err != nil {
 				return errors.Join(err, db.Close())
 			}
 		}
@@ -188,7 +191,8 @@ func (e *Engine) open(c *schema.Connection) error {
 
 // openWrite makes the pool of writes: a few connections beside those of reads, and one alone where the database
 // takes one writer at a time.
-func (db *database) openWrite(c *schema.Connection, pool int, timeout time.Duration) error {
+func (db *database) openWrite(c *schema.Connection, pool int, opts Options) error {
+	timeout := opts.Writes.Timeout
 	in, err := db.driver.Writer(c, timeout)
 	if err != nil {
 		return err
@@ -202,7 +206,7 @@ func (db *database) openWrite(c *schema.Connection, pool int, timeout time.Durat
 	db.write.SetMaxOpenConns(n)
 	db.write.SetMaxIdleConns(n)
 	db.write.SetConnMaxIdleTime(5 * time.Minute)
-	db.writes, db.ops = newQueue(max(n, 4), timeout), db.driver.Operations() // where one writes at a time the others wait their turn
+	db.writes, db.ops = newQueue(max(n, 4), opts.Statements, timeout), db.driver.Operations() // where one writes at a time the others wait their turn
 	return nil
 }
 

@@ -16,7 +16,7 @@ import (
 // principal does not see, met while the database was free to evaluate conditions early: then everything is
 // run once more behind fences, and only what fails again is told (security.md 5.4).
 func (e *Engine) execute(ctx context.Context, db *database, who *policy.Principal, p *plan.Plan, st statements, r *query.Request) (*Answer, error) {
-	leave, err := db.queue.enter(ctx, who.Key)
+	leave, err := db.queue.enter(ctx, who)
 	if err != nil {
 		return nil, err
 	}
@@ -81,8 +81,13 @@ func (db *database) isolation() sql.IsolationLevel {
 	return sql.LevelRepeatableRead
 }
 
-func count(ctx context.Context, tx *sql.Tx, st statements) (n int64, err error) {
-	err = tx.QueryRowContext(ctx, st.count.SQL, st.count.Args...).Scan(&n)
+// rower is a pool or a transaction.
+type rower interface {
+	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
+}
+
+func count(ctx context.Context, in rower, st statements) (n int64, err error) {
+	err = in.QueryRowContext(ctx, st.count.SQL, st.count.Args...).Scan(&n)
 	return n, err
 }
 

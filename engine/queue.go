@@ -6,6 +6,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"resq/engine/policy"
 	"resq/schema/problem"
 )
 
@@ -16,6 +17,7 @@ const waiters = 16
 // A queue lets as many calls at a database as its pool has connections, and bounds those that wait.
 type queue struct {
 	slots   chan struct{}
+	most    int // of one key
 	waiting atomic.Int64
 	wait    time.Duration
 
@@ -33,20 +35,25 @@ type share struct {
 // perKey is how many statements one key runs at once on a pool of this size.
 func perKey(size int) int { return max(1, min(4, size/4)) }
 
-func newQueue(size int, timeout time.Duration) *queue {
-	return &queue{slots: make(chan struct{}, size), wait: timeout / 2, byKey: map[string]*share{}}
+// newQueue makes a queue of a pool's size. A key has most slots of it, where its own budget does not say; 0 is perKey.
+func newQueue(size, most int, timeout time.Duration) *queue {
+	if most == 0 {
+		most = perKey(size)
+	}
+	return &queue{slots: make(chan struct{}, size), most: most, wait: timeout / 2, byKey: map[string]*share{}}
 }
 
 // enter waits for a slot, and for one of the key's own first. It fails with OVERLOADED when too many wait
 // already, or after half a statement's time. leave gives back what was taken.
-func (q *queue) enter(ctx context.Context, key string) (leave func(), err error) {
+func (q *queue) enter(ctx context.Context, who *policy.Principal) (leave func(), err error) {
+	key := who.Account()
 	if q.waiting.Add(1) > int64(waiters*cap(q.slots)) {
 		q.waiting.Add(-1)
 		return nil, overloaded()
 	}
 	defer q.waiting.Add(-1)
 	end := time.Now().Add(q.wait)
-	mine := q.share(key)
+	mine := q.share(key, who.Budget.Statements)
 	if mine != nil {
 		if err := take(ctx, mine.slots, end); err != nil {
 			q.done(key, mine)
@@ -69,15 +76,19 @@ func (q *queue) enter(ctx context.Context, key string) (leave func(), err error)
 	}, nil
 }
 
-func (q *queue) share(key string) *share {
-	if key == "" {
+// share gives that of a key, which has a slot for each of its statements; below zero it has all of them.
+func (q *queue) share(key string, statements int) *share {
+	if statements == 0 {
+		statements = q.most
+	}
+	if key == "" || statements < 0 {
 		return nil
 	}
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	s := q.byKey[key]
 	if s == nil {
-		s = &share{slots: make(chan struct{}, perKey(cap(q.slots)))}
+		s = &share{slots: make(chan struct{}, statements)}
 		q.byKey[key] = s
 	}
 	s.users++

@@ -107,16 +107,15 @@ type shaper struct {
 
 func (e *Engine) shaper(rows driver.Rows, d Driver, who *policy.Principal, p *plan.Plan, r *query.Request) (*shaper, error) {
 	root := p.Root()
-	if n := len(rows.Columns()); n != len(root.Out) {
-		return nil, fmt.Errorf("engine: %d columns for %d outputs", n, len(root.Out))
+	cols, err := readColumns(rows, d, root.Out)
+	if err != nil {
+		return nil, err
 	}
-	cols := columnsOf(typesOf(rows), d, root.Out)
 	s := &shaper{cols: cols, key: d.Key, e: e, who: who, p: p, r: r, shown: len(root.Out) - root.Hidden, vals: make([]driver.Value, len(root.Out)), notices: p.Notices()}
 	s.last = make([]held, len(p.Page().Keys))
 	text := r.Format == query.CSV || r.Format == query.Markdown
 	for i := range cols {
-		c := &cols[i]
-		c.lent = i < s.shown && !text && c.decode == nil && c.mask == "" && !c.path && c.dataType == "" && !c.gathered
+		cols[i].lent = cols[i].lent && i < s.shown && !text
 	}
 	s.body = bodies.Take(1024)
 	s.head()
@@ -129,6 +128,25 @@ func typesOf(rows driver.Rows) func(i int) string {
 		return t.ColumnTypeDatabaseTypeName
 	}
 	return func(int) string { return "" }
+}
+
+// readColumns says how each value of rows is encoded.
+func readColumns(rows driver.Rows, d Driver, out []*plan.Output) ([]column, error) {
+	if n := len(rows.Columns()); n != len(out) {
+		return nil, fmt.Errorf("engine: %d columns for %d outputs", n, len(out))
+	}
+	return columnsOf(typesOf(rows), d, out), nil
+}
+
+// settled gives what a value of the driver means. One that is lent stays so where it can be written as it is.
+func (c *column) settled(v any) any {
+	if c.lent || v == nil {
+		return v
+	}
+	if v = sqlgen.Owned(v); c.decode != nil {
+		v = c.decode(v)
+	}
+	return v
 }
 
 // columnsOf says how each output of a statement is encoded.
@@ -145,6 +163,7 @@ func columnsOf(dbType func(i int) string, d Driver, out []*plan.Output) []column
 		}
 		c.dbType = dbType(i)
 		c.decode = d.Decode(c.dbType, cmp.Or(o.Field, c.zoned))
+		c.lent = c.decode == nil && c.mask == "" && !c.path && c.dataType == "" && !c.gathered
 		c.quoted = appendString(make([]byte, 0, len(o.Name)+2), o.Name)
 		cols[i] = c
 	}
@@ -201,14 +220,7 @@ func (s *shaper) row() (bool, error) {
 		return false, nil
 	}
 	for i := range s.vals {
-		c := &s.cols[i]
-		if c.lent || s.vals[i] == nil {
-			continue
-		}
-		s.vals[i] = sqlgen.Owned(s.vals[i])
-		if c.decode != nil {
-			s.vals[i] = c.decode(s.vals[i])
-		}
+		s.vals[i] = s.cols[i].settled(s.vals[i])
 	}
 	if s.n == 0 {
 		s.walkNotices()

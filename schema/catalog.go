@@ -161,9 +161,11 @@ type Catalog struct {
 	Rules       []*Rule
 	Sets        []*Set
 	Texts       []*TextMap
+	Tools       []*Tool
 	Hash        string // SHA-256 over the files, hex
 
 	byCode map[string]*Resource
+	tools  map[string]*Tool // by plainName
 	sets   map[string]*Set
 	index  *index
 }

@@ -11,6 +11,7 @@ type (
 		rules       []ruleDecl
 		sets        []setDecl
 		texts       []textDecl
+		tools       []toolDecl
 	}
 	connDecl struct {
 		at                                              place
@@ -99,6 +100,8 @@ var fileTable = &table[fileDecl]{
 			namedOf(func(f *fileDecl) *[]setDecl { return &f.sets }, aCode, func(s *setDecl) *word { return &s.name }, mapping(setTable))},
 		{"texts", "Maps by name from a stored code to what a person reads.", false,
 			namedOf(func(f *fileDecl) *[]textDecl { return &f.texts }, aCode, func(t *textDecl) *word { return &t.name }, labelsShape())},
+		{"tools", "The business tools: calls with arguments of their own.", false,
+			listOf(func(f *fileDecl) *[]toolDecl { return &f.tools }, mapping(toolTable))},
 	},
 }
 

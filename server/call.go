@@ -34,7 +34,7 @@ type Reply struct {
 // Call runs one tool for a principal. Problems of the request are a failed Reply, never an error; false means
 // that there is no such tool.
 func (s *Server) Call(ctx context.Context, who *policy.Principal, tool string, args []byte) (*Reply, bool) {
-	return s.reply(ctx, caller{who: who, verbs: s.verbs(who), args: args, view: s.views.view(contractProfile), version: 1}, tool)
+	return s.reply(ctx, caller{who: who, verbs: s.verbs(who), offers: s.granted(who), args: args, view: s.views().view(contractProfile), version: 1}, tool)
 }
 
 // reply is call for whoever takes the answer as texts.
@@ -83,14 +83,14 @@ func (r *Reply) release() {
 
 // local is whoever asks without a transport that could tell.
 func (s *Server) local() caller {
-	c := caller{who: s.opts.Local, verbs: s.verbs(s.opts.Local), view: s.views.view(s.opts.Profile)}
+	c := caller{who: s.opts.Local, verbs: s.verbs(s.opts.Local), offers: s.granted(s.opts.Local), view: s.views().view(s.opts.Profile)}
 	c.wants("", "")
 	return c
 }
 
 // call is Call for a client that wants its answer in a form of its own.
 func (s *Server) call(ctx context.Context, c caller, tool string) (*Reply, bool) {
-	d, ok := s.tools.find(tool)
+	d, ok := s.tool(tool)
 	if !ok {
 		return nil, false
 	}
@@ -98,7 +98,7 @@ func (s *Server) call(ctx context.Context, c caller, tool string) (*Reply, bool)
 	r := &Reply{RequestID: newRequestID()}
 	s.metrics.running.Inc()
 	defer s.metrics.running.Dec()
-	answer, err := s.run(ctx, c, d, r.RequestID)
+	answer, err := s.paid(ctx, c, d, r.RequestID)
 	if err != nil {
 		r.fail(problem.From(err))
 	} else {
@@ -116,6 +116,23 @@ func (s *Server) call(ctx context.Context, c caller, tool string) (*Reply, bool)
 	}
 	s.record(ctx, c.who, d, r, err, time.Since(start))
 	return r, true
+}
+
+// paid is run for a caller whose budget is not spent, and charges the rows.
+func (s *Server) paid(ctx context.Context, c caller, d *definition, request string) (*engine.Answer, error) {
+	b := s.opts.Budgets
+	if b == nil || c.who == nil {
+		return s.run(ctx, c, d, request)
+	}
+	if err := b.Take(ctx, c.who); err != nil {
+		s.metrics.spent.WithLabelValues(problem.From(err)[0].Reason).Inc()
+		return nil, err
+	}
+	a, err := s.run(ctx, c, d, request)
+	if a != nil {
+		b.Spend(ctx, c.who, a.Rows)
+	}
+	return a, err
 }
 
 // run checks what can be checked before the engine, and keeps a panic of the engine inside this one call.
@@ -154,6 +171,8 @@ func (s *Server) run(ctx context.Context, c caller, d *definition, request strin
 		a, err = backend.Describe(ctx, who, args)
 	case toolQuery:
 		a, err = backend.Query(ctx, who, c.view.profile.usual(args))
+	case d.contract:
+		a, err = backend.CallTool(ctx, who, engine.Call{Tool: d.Name, Request: request, Args: args, Still: c.still})
 	default:
 		a, err = backend.Write(ctx, who, engine.Call{Tool: d.Name, Request: request, Args: args, Still: c.still, Token: c.token, Consent: c.consent})
 	}
@@ -161,6 +180,15 @@ func (s *Server) run(ctx context.Context, c caller, d *definition, request strin
 		err = internal(fmt.Errorf("%s gave neither an answer nor an error", d.Name))
 	}
 	return a, err
+}
+
+// granted says which of the catalog's tools a principal may use by now.
+func (s *Server) granted(who *policy.Principal) func(tool string) bool {
+	return func(tool string) bool {
+		backend := s.lend()
+		defer backend.release()
+		return backend.Offers(who, tool)
+	}
 }
 
 // verbs is what a principal can do with some resource.

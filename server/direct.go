@@ -164,16 +164,17 @@ func (s *Server) listed(version string, c caller) (listed, bool) {
 	for _, d := range c.open() {
 		key.tools += d.Name + "\n"
 	}
-	s.parts.mu.Lock()
-	defer s.parts.mu.Unlock()
-	if l, ok := s.parts.lists[key]; ok {
+	parts := &c.view.of.parts // which go with the tools that they list
+	parts.mu.Lock()
+	defer parts.mu.Unlock()
+	if l, ok := parts.lists[key]; ok {
 		return l, true
 	}
 	ask := `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`
 	if version != "" {
 		ask = `{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{"_meta":{"` + metaVersionKey + `":"` + version + `","` + metaCapsKey + `":{}}}}`
 	}
-	raw, err := json.Marshal(s.mcp.HandleMessage(withCaller(context.Background(), caller{who: c.who, verbs: c.verbs, view: c.view, version: c.version}), json.RawMessage(ask)))
+	raw, err := json.Marshal(s.mcp.HandleMessage(withCaller(context.Background(), caller{who: c.who, verbs: c.verbs, offers: c.offers, view: c.view, version: c.version}), json.RawMessage(ask)))
 	if err != nil {
 		return listed{}, false
 	}
@@ -186,12 +187,12 @@ func (s *Server) listed(version string, c caller) (listed, bool) {
 	if json.Unmarshal(raw, &response) != nil || json.Unmarshal(response.Result, &result) != nil || (version != "") != (result.Meta != nil) {
 		return listed{}, false
 	}
-	if s.parts.lists == nil {
-		s.parts.lists = map[partsKey]listed{}
+	if parts.lists == nil {
+		parts.lists = map[partsKey]listed{}
 	}
 	l := listed{response.Result, result.Meta}
-	if len(s.parts.lists) < maxLists {
-		s.parts.lists[key] = l
+	if len(parts.lists) < maxLists {
+		parts.lists[key] = l
 	}
 	return l, true
 }

@@ -59,7 +59,7 @@ func (s *Server) asks(m *message, forms bool) bool {
 	if !forms || m.method != methodCall || m.id == nil || inexact(m.id) {
 		return false
 	}
-	d, ok := s.tools.find(m.tool)
+	d, ok := s.tool(m.tool)
 	return ok && (d.hint == "change" || d.hint == "delete")
 }
 
@@ -75,7 +75,7 @@ func (s *Server) consult(ctx context.Context, c caller, req mcp.CallToolRequest)
 	if r.preview == nil || r.preview.Mode == "human" || c.consent != engine.NotAsked {
 		return r, nil
 	}
-	form := s.tools.Question.form(r.preview, r.Texts[0])
+	form := s.own.Question.form(r.preview, r.Texts[0])
 	if modern {
 		return r, mcpgo.NewInputRequestBuilder(r.preview.Token).Elicit(questionKey, form).ToolResult()
 	}

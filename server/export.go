@@ -115,16 +115,18 @@ func (s *Server) prepareExport(ctx context.Context, c *caller, m *message, uri s
 		return m.missing("no such export, or it is over; ask again")
 	}
 	start := time.Now()
-	d, _ := s.tools.find(toolQuery)
+	d, _ := s.tool(toolQuery)
 	r := &Reply{RequestID: newRequestID()}
-	text, rows, complete, err := s.pages(ctx, *c, d, args)
+	text, rows, complete, err := s.pages(ctx, *c, d, args) // each page is a call that is paid
 	r.Rows = rows
 	if err != nil {
 		r.fail(problem.From(err))
 		s.record(ctx, c.who, d, r, err, time.Since(start))
 		if rows == 0 {
 			first := problem.From(err)[0]
-			return m.refuse(first.Code, first.Message)
+			no := m.refuse(first.Code, first.Message)
+			no.retry = first.RetryAfter
+			return no
 		}
 	} else {
 		s.record(ctx, c.who, d, r, nil, time.Since(start))
@@ -151,7 +153,7 @@ func (s *Server) pages(ctx context.Context, c caller, d *definition, args []byte
 	for {
 		request.set("limit", scalar(min(exportPage, most-rows)))
 		c.args = appendOrdered(nil, request)
-		a, err := s.run(ctx, c, d, "")
+		a, err := s.paid(ctx, c, d, "")
 		if err != nil {
 			return text, rows, false, err
 		}

@@ -47,6 +47,7 @@ type refusal struct {
 	message string
 	id      []byte // of the JSON-RPC message
 	body    []byte // the whole answer, when it is another one
+	retry   int    // seconds, where trying again can help
 }
 
 func (g *guard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -117,7 +118,7 @@ func (g *guard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // caller finds out in which form the request wants its answer: the profile is in the path, and what concerns a
 // single answer in headers. A profile that does not exist is a path that does not exist.
 func (g *guard) caller(r *http.Request, who *policy.Principal) (caller, *refusal) {
-	c := caller{who: who, verbs: g.s.verbs(who)}
+	c := caller{who: who, verbs: g.s.verbs(who), offers: g.s.granted(who)}
 	if g.s.opts.Authenticate != nil {
 		c.still = func() *policy.Principal {
 			now, _ := g.authenticate(r)
@@ -133,7 +134,7 @@ func (g *guard) caller(r *http.Request, who *policy.Principal) (caller, *refusal
 	if err != nil {
 		return c, &refusal{status: http.StatusNotFound, code: problem.NotFound, message: err.Error()}
 	}
-	c.view = g.s.views.view(p)
+	c.view = g.s.views().view(p)
 	c.wants(r.Header.Get(headerVersion), r.Header.Get(headerExport))
 	return c, nil
 }
@@ -240,7 +241,7 @@ func (g *guard) check(r *http.Request, m *message, c caller) *refusal {
 	if fixtures.refuse != nil && g.s.mcp.GetTool(m.tool) != nil {
 		return fixtures.refuse(m)
 	}
-	if _, ok := g.s.tools.find(m.tool); ok {
+	if _, ok := g.s.tool(m.tool); ok {
 		return nil
 	}
 	no := m.refuse(problem.UnknownTool, c.unknownTool(m.tool))
@@ -311,7 +312,7 @@ func (g *guard) refuse(w http.ResponseWriter, r *http.Request, who *policy.Princ
 	case no.body != nil:
 		_, _ = w.Write(no.body)
 	case no.rpc != 0:
-		_ = json.NewEncoder(w).Encode(rpcError(no.id, no.rpc, no.message, no.code, id))
+		_ = json.NewEncoder(w).Encode(rpcError(no.id, no.rpc, fault{Code: no.code, Message: no.message, RetryAfter: no.retry, RequestID: id}))
 	default:
 		_, _ = io.WriteString(w, errorText(fault{Code: no.code, Message: no.message, RequestID: id})+"\n")
 	}
@@ -331,13 +332,13 @@ type rpcFault struct {
 	} `json:"error"`
 }
 
-func rpcError(id []byte, rpc int, message string, code problem.Code, requestID string) *rpcFault {
+func rpcError(id []byte, rpc int, f fault) *rpcFault {
 	e := &rpcFault{Version: "2.0", ID: id}
 	if id == nil {
 		e.ID = json.RawMessage("null")
 	}
-	e.Error.Code, e.Error.Message = rpc, message
-	e.Error.Data.Error = fault{Code: code, Message: message, RequestID: requestID}
+	e.Error.Code, e.Error.Message = rpc, f.Message
+	e.Error.Data.Error = f
 	return e
 }
 

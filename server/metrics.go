@@ -9,6 +9,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
+	"resq/access"
 	"resq/engine"
 	"resq/schema/problem"
 )
@@ -23,6 +24,8 @@ type metrics struct {
 	took     *prometheus.HistogramVec // tool
 	running  prometheus.Gauge
 	refused  *prometheus.CounterVec // code
+	outcomes *prometheus.CounterVec // outcome
+	spent    *prometheus.CounterVec // budget
 	failed   prometheus.Counter     // reloads
 }
 
@@ -45,11 +48,17 @@ func newMetrics(s *Server) *metrics {
 		refused: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "resq_requests_refused_total", Help: "Requests that were refused before they were a tool call, by code.",
 		}, []string{"code"}),
+		outcomes: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "resq_call_outcomes_total", Help: "Tool calls by what became of them: success, error, denied or rate_limited.",
+		}, []string{"outcome"}),
+		spent: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "resq_budget_refusals_total", Help: "Tool calls that were refused because the key's budget is spent, by budget: calls or rows.",
+		}, []string{"budget"}),
 		failed: prometheus.NewCounter(prometheus.CounterOpts{
 			Name: "resq_config_reload_failures_total", Help: "Reloads of the catalog or the configuration that failed.",
 		}),
 	}
-	m.registry.MustRegister(m.calls, m.took, m.running, m.refused, m.failed, pools{s},
+	m.registry.MustRegister(m.calls, m.took, m.running, m.refused, m.outcomes, m.spent, m.failed, pools{s},
 		prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 			Name: "resq_config_reload_failed", Help: "1 while what is served is older than the files because the last reload failed.",
 		}, func() float64 {
@@ -59,12 +68,50 @@ func newMetrics(s *Server) *metrics {
 			return 0
 		}),
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	m.registry.MustRegister(budgetMetrics(s.opts.Budgets)...)
 	return m
 }
 
 func (m *metrics) call(tool string, code problem.Code, took time.Duration) {
 	m.calls.WithLabelValues(tool, string(code)).Inc()
 	m.took.WithLabelValues(tool).Observe(took.Seconds())
+	m.outcomes.WithLabelValues(outcome(code)).Inc()
+}
+
+// outcome sorts the codes of calls into what the audit tells apart (E-16).
+func outcome(code problem.Code) string {
+	switch code {
+	case codeOK, problem.ConfirmRequired:
+		return "success"
+	case problem.PermissionDenied, problem.Unauthenticated:
+		return "denied"
+	case problem.RateLimited:
+		return "rate_limited"
+	}
+	return "error"
+}
+
+// budgetMetrics are about the Redis that replicas count in.
+func budgetMetrics(b *access.Budgets) []prometheus.Collector {
+	if b == nil {
+		return nil
+	}
+	if shared, _ := b.Shared(); !shared {
+		return nil
+	}
+	return []prometheus.Collector{
+		prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+			Name: "resq_budget_redis_up", Help: "0 while Redis does not answer and each process counts budgets alone.",
+		}, func() float64 {
+			if _, well := b.Shared(); well {
+				return 1
+			}
+			return 0
+		}),
+		prometheus.NewCounterFunc(prometheus.CounterOpts{
+			Name: "resq_budget_redis_failures_total", Help: "How often Redis did not answer.",
+		}, func() float64 { return float64(b.Failures()) }),
+	}
 }
 
 // A pooled backend can tell the state of its pools. *engine.Engine can.

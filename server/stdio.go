@@ -223,7 +223,7 @@ func (l *stdio) refuse(id []byte, rpc int, message string, code problem.Code) *r
 	} else {
 		l.s.recordRefused(l.base, l.s.opts.Local, code, 0, request)
 	}
-	return rpcError(id, rpc, message, code, request)
+	return rpcError(id, rpc, fault{Code: code, Message: message, RequestID: request})
 }
 
 // stop cancels a running request; it will not be answered, as the protocol demands.
@@ -239,7 +239,7 @@ func (l *stdio) stop(m *message) {
 func (l *stdio) answer(ctx context.Context, m *message) (response any) {
 	c := l.s.local()
 	if m.method == methodCall && m.id != nil {
-		if _, ok := l.s.tools.find(m.tool); !ok {
+		if _, ok := l.s.tool(m.tool); !ok {
 			return l.refuse(m.id, mcp.INVALID_PARAMS, c.unknownTool(m.tool), problem.UnknownTool)
 		}
 	}
@@ -249,7 +249,7 @@ func (l *stdio) answer(ctx context.Context, m *message) (response any) {
 			l.s.log.Error("panic", "request_id", id, "method", m.method, "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
 			response = nil
 			if m.id != nil {
-				response = rpcError(m.id, mcp.INTERNAL_ERROR, "internal error", problem.DataIntegrity, id)
+				response = rpcError(m.id, mcp.INTERNAL_ERROR, fault{Code: problem.DataIntegrity, Message: "internal error", RequestID: id})
 			}
 		}
 	}()

@@ -19,6 +19,11 @@ const versionUnsupported problem.Code = "SCHEMA_VERSION_UNSUPPORTED"
 // envelopeSchema is what structured answers look like (B-009, B-011). Answers that failed conform to it too.
 var envelopeSchema = json.RawMessage(`{"type":"object","properties":{"schema_version":{"type":"integer","enum":[2]},"request_id":{"type":"string"},"data":{"type":"object"},"error":{"type":"object"}},"required":["schema_version","request_id"]}`)
 
+// envelope is envelopeSchema with what a tool answers in it.
+func envelope(data []byte) json.RawMessage {
+	return bytes.Replace(envelopeSchema, []byte(`"data":{"type":"object"}`), append([]byte(`"data":`), data...), 1)
+}
+
 // wants settles the form of the answers from the headers, which the profile can overrule.
 func (c *caller) wants(version, export string) {
 	switch c.view.profile.structured {

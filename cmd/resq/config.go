@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -41,6 +42,8 @@ type config struct {
 	Secret     string   // seals cursors, session ids, confirm tokens and before-images; replicas share it
 	Previous   [][]byte // earlier secrets
 	Writes     engine.WriteLimits
+	Budget     policy.Budget // of keys that have none of their own
+	Redis      string        // where replicas count budgets together
 	Lang       string
 }
 
@@ -123,6 +126,9 @@ func (r *configReader) file(n *yaml.Node, c *config) {
 				c.Previous = append(c.Previous, []byte(r.text(item)))
 			}
 		},
+		"budgets": func(n *yaml.Node) {
+			r.budget(n, &c.Budget, keys{"redis": func(n *yaml.Node) { c.Redis = r.text(n) }})
+		},
 		"writes": func(n *yaml.Node) { r.writes(n, &c.Writes) },
 		"state":  func(n *yaml.Node) { c.State = r.beside(r.text(n)) },
 		"lang":   func(n *yaml.Node) { c.Lang = r.oneOf(n, server.Languages()) },
@@ -188,16 +194,47 @@ func (r *configReader) principals(n *yaml.Node, c *config) {
 					p.Scopes = append(p.Scopes, r.oneOf(item, []string{"read", "write", "delete", "admin"}))
 				}
 			},
-			"keys": func(n *yaml.Node) { keyNodes = r.items(n) },
+			"budget": func(n *yaml.Node) { r.budget(n, &p.Budget, nil) },
+			"keys":   func(n *yaml.Node) { keyNodes = r.items(n) },
 		})
 		c.Principals[name] = p
 		r.names = append(r.names, name)
 		for _, k := range keyNodes {
-			if err := c.Keys.Add(r.text(k), p); err != nil {
+			owner := *p
+			if err := c.Keys.Add(r.key(k, &owner), &owner); err != nil {
 				r.tell(k, "", "%s", err)
 			}
 		}
 	})
+}
+
+// key reads a key: the text alone, or with a budget of its own.
+func (r *configReader) key(n *yaml.Node, owner *policy.Principal) string {
+	if n = follow(n); n.Kind != yaml.MappingNode {
+		return r.text(n)
+	}
+	key := ""
+	r.mapping(n, keys{
+		"key":    func(n *yaml.Node) { key = r.text(n) },
+		"budget": func(n *yaml.Node) { r.budget(n, &owner.Budget, nil) },
+	})
+	return key
+}
+
+// budget reads what a key may spend, where none means that it is not counted.
+func (r *configReader) budget(n *yaml.Node, into *policy.Budget, more keys) {
+	bound := func(into *int) func(*yaml.Node) {
+		return func(n *yaml.Node) {
+			if r.text(n) == "none" {
+				*into = -1
+				return
+			}
+			*into = int(r.count(n))
+		}
+	}
+	known := keys{"callsPerMinute": bound(&into.CallsPerMinute), "rowsPerHour": bound(&into.RowsPerHour), "statements": bound(&into.Statements)}
+	maps.Copy(known, more)
+	r.mapping(n, known)
 }
 
 var funcNames = []string{"UserID", "UserUuid", "UserRolesUuid", "UserPlatform", "UserSaaS"}

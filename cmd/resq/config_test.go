@@ -35,6 +35,7 @@ hosts: [db.example]
 origins: ["https://console.example"]
 maxBytes: 50000
 timeout: 7s
+budgets: {callsPerMinute: 300, rowsPerHour: none, statements: 3, redis: "redis://${REDIS}/1"}
 limits: {maxRows: 5000, list: 20, orderBy: 3, walkRows: 7}
 principals:
   alice:
@@ -43,10 +44,11 @@ principals:
     user: 7
     roles: [sales, admin]
     scopes: [read, write]
-    keys: ["${ALICE_KEY}", "$${literal}-sixteen", "${NONE:-fallback-key-0001}"]
+    budget: {callsPerMinute: 100}
+    keys: ["${ALICE_KEY}", "$${literal}-sixteen", {key: "${NONE:-fallback-key-0001}", budget: {statements: 1}}]
   bob: {}
   carol:
-`), environment("PORT", "8088", "ALICE_KEY", "alice-secret-key-1"))
+`), environment("PORT", "8088", "ALICE_KEY", "alice-secret-key-1", "REDIS", "cache:6379"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -58,6 +60,14 @@ principals:
 	}
 	if l := c.Limits; l.MaxRows != 5000 || l.List != 20 || l.OrderBy != 3 || l.WalkRows != 7 || l.DefaultRows != 30 {
 		t.Errorf("%+v", l)
+	}
+	if (c.Budget != policy.Budget{CallsPerMinute: 300, RowsPerHour: -1, Statements: 3}) || c.Redis != "redis://cache:6379/1" {
+		t.Errorf("%+v %s", c.Budget, c.Redis)
+	}
+	for key, want := range map[string]policy.Budget{"alice-secret-key-1": {CallsPerMinute: 100}, "fallback-key-0001": {CallsPerMinute: 100, Statements: 1}} {
+		if who, ok := c.Keys.Find(key); !ok || who.Budget != want {
+			t.Errorf("%s: %+v", key, who)
+		}
 	}
 	a := c.Principals["alice"]
 	want := map[string]policy.Value{
@@ -98,6 +108,8 @@ func TestConfigMistakes(t *testing.T) {
 		"listen: ${PORT\n":                           {`c:1:9: "${" without an end`},
 		"timeout: 5\nmaxBytes: -1\n":                 {`c:1:10: "5" is not a duration`, `c:2:11: "-1" is not a whole number`},
 		"limits: {maxRows: many}\n":                  {`c:1:19: "many" is not a whole number`},
+		"budgets: {callsPerMinute: 0, rows: 1}\n":    {`c:1:27: "0" is not a whole number`, `c:1:30: there is no key "rows" here · nearest: rowsPerHour`},
+		"principals: {bob: {budget: {redis: x}}}\n":  {`c:1:29: there is no key "redis" here`},
 		"lang: fr\n":                                 {`c:1:7: "fr" is not possible here · one of: en, zh`},
 		"origins: [console.example]\n":               {`c:1:11: the origin "console.example" must be`},
 		"principal: bo\nprincipals: {bob: {}}\n":     {`c:1:12: no principal "bo" is declared`},

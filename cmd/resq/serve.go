@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -94,6 +95,12 @@ func serve(cmd *cobra.Command, from *source, how serving) error {
 	if o.local == nil && (stdio || opts.Authenticate == nil) {
 		return errNoLocal
 	}
+	budgets, err := access.NewBudgets(access.BudgetOptions{Default: o.config.Budget, Redis: o.config.Redis, Log: log})
+	if err != nil {
+		return fmt.Errorf("budgets: redis: %w", err)
+	}
+	defer budgets.Close()
+	opts.Budgets = budgets
 	s, err := server.New(o.engine, opts)
 	if err != nil {
 		return err

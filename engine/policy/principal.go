@@ -10,6 +10,26 @@ type Principal struct {
 	Scopes     []string         // read, write, delete; empty is read alone
 	Attributes map[string]Value // for row rules
 	Funcs      map[string]Value // UserID, UserUuid, UserRolesUuid, UserPlatform, UserSaaS
+	Budget     Budget
+}
+
+// A Budget bounds what one key spends. A member that is 0 is the server's own bound, one below zero is none.
+type Budget struct {
+	CallsPerMinute int
+	RowsPerHour    int // of all answers together
+	Statements     int // that run at once on one connection
+}
+
+// Account names what the calls of a principal are counted under: its key, or its name where it came without one and has
+// a budget of its own. Anything else, "", is not counted.
+func (p *Principal) Account() string {
+	switch {
+	case p.Key != "":
+		return p.Key
+	case p.Budget != Budget{}:
+		return "principal " + p.Name
+	}
+	return ""
 }
 
 // A Value is an attribute: one text or, when List is set, several. Numbers and booleans are kept as text and

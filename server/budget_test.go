@@ -1,0 +1,120 @@
+package server
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+
+	"resq/access"
+	"resq/engine/policy"
+	"resq/schema/problem"
+)
+
+// DOS-008, C9, E-16, E-17: a key whose budget is spent is told so and when to come back, in both eras, and nothing else
+// happens; other keys go on. The rows of an answer are charged, those of an export too.
+func TestBudgets(t *testing.T) {
+	f := newFake()
+	b, err := access.NewBudgets(access.BudgetOptions{Default: policy.Budget{CallsPerMinute: 3}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	owners := map[string]*policy.Principal{
+		"key-a": {Name: "alice", Key: "a"}, "key-b": {Name: "alice", Key: "b"},
+		"key-rows": {Name: "bob", Key: "r", Budget: policy.Budget{RowsPerHour: 2, CallsPerMinute: -1}},
+		"key-none": {Name: "carol", Key: "n", Scopes: []string{"write"}},
+	}
+	log, lines := quietLog()
+	s := newServer(t, f, Options{Budgets: b, Log: log, Authenticate: func(key string) (*policy.Principal, bool) { who, ok := owners[key]; return who, ok }})
+	url := serveHTTP(t, s)
+	ask := func(e exchange, key string) answer { return e.with("Authorization", "Bearer "+key).do(t, url) }
+	legacy, now := exchange{body: call("res-query", `{}`)}, modern("tools/call", "res-query", `{}`)
+	for _, e := range []exchange{legacy, now, viaLibrary(now)} {
+		if a := ask(e, "key-a"); strings.Contains(a.body, "RATE_LIMITED") {
+			t.Fatalf("within the budget: %s", a.body)
+		}
+	}
+	for _, e := range []exchange{legacy, now, viaLibrary(now)} {
+		f.mu.Lock()
+		f.who = nil
+		f.mu.Unlock()
+		a := ask(e, "key-a")
+		p := failure(t, a.body)
+		if a.status != http.StatusOK || p.Code != problem.RateLimited || p.RetryAfter < 1 || p.RetryAfter > 66 || p.Reason != "calls" || len(p.RequestID) != 36 {
+			t.Errorf("%d %s", a.status, a.body)
+		}
+		if who, _ := f.last(); who != nil {
+			t.Error("it was run nevertheless")
+		}
+		if a := ask(e.with("X-Mcp-Schema-Version", "2"), "key-a"); !strings.Contains(a.body, `"structuredContent":{`) || !strings.Contains(a.body, `"retry_after":`) {
+			t.Errorf("version 2: %s", a.body)
+		}
+	}
+	if a := ask(legacy, "key-b"); decode(t, a.body).Result.IsError {
+		t.Errorf("the other key of alice: %s", a.body)
+	}
+	for i, want := range []problem.Code{"", "", problem.RateLimited} {
+		if r := decode(t, ask(legacy, "key-rows").body); (want != "") != r.Result.IsError || want != "" && failure(t, ask(legacy, "key-rows").body).Reason != "rows" {
+			t.Errorf("row %d: %+v", i, r)
+		}
+	}
+	ask(legacy, "key-none") // without the scope
+	wantFigures(t, figures(t, url), `resq_calls_total{code="RATE_LIMITED",tool="res-query"} 8`,
+		`resq_call_outcomes_total{outcome="success"} 6`, `resq_call_outcomes_total{outcome="rate_limited"} 8`, `resq_call_outcomes_total{outcome="denied"} 1`,
+		`resq_budget_refusals_total{budget="calls"} 6`, `resq_budget_refusals_total{budget="rows"} 2`)
+	if n := strings.Count(lines.String(), "code=RATE_LIMITED"); n != 8 {
+		t.Errorf("%d records of 8:\n%s", n, lines)
+	}
+}
+
+// An export is paid page by page, and ends where the rows do.
+func TestBudgetOfExport(t *testing.T) {
+	s := shop(t)
+	b, err := access.NewBudgets(access.BudgetOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.opts.Budgets = b
+	s.opts.Authenticate = func(string) (*policy.Principal, bool) {
+		return &policy.Principal{Name: "alice", Key: "a", Budget: policy.Budget{RowsPerHour: 1500}}, true
+	}
+	url := serveHTTP(t, s)
+	ask := func(e exchange) answer { return e.with("Authorization", "Bearer x", "X-Resq-Export", "csv").do(t, url) }
+	a := ask(exchange{body: call("res-query", `{"resource":"OrderItem","fields":[],"limit":1000}`)})
+	_, rest, ok := strings.Cut(a.body, `"uri":"`)
+	if !ok {
+		t.Fatalf("no link: %s", a.body)
+	}
+	uri, _, _ := strings.Cut(rest, `"`)
+	a = ask(exchange{body: `{"jsonrpc":"2.0","id":2,"method":"resources/read","params":{"uri":"` + uri + `"}}`})
+	if !strings.Contains(a.body, `"resq/complete":false,"resq/rows":`) {
+		t.Errorf("%.200s … %s", a.body, a.body[max(0, len(a.body)-200):])
+	}
+	if p := failure(t, ask(exchange{body: call("res-query", `{"resource":"Category","fields":[]}`)}).body); p.Code != problem.RateLimited {
+		t.Errorf("%+v", p)
+	}
+	a = ask(exchange{body: `{"jsonrpc":"2.0","id":2,"method":"resources/read","params":{"uri":"` + uri + `"}}`})
+	if !strings.Contains(a.body, `"code":"RATE_LIMITED"`) || !strings.Contains(a.body, `"retry_after":`) {
+		t.Errorf("%.300s", a.body)
+	}
+}
+
+// DOS-008: the 1,001st call of a window is refused, and says when the next one is taken; other keys are unaffected.
+func TestFlood(t *testing.T) {
+	b, err := access.NewBudgets(access.BudgetOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := newServer(t, newFake(), Options{Budgets: b})
+	flood := &policy.Principal{Name: "alice", Key: "a"}
+	for i := range access.CallsPerMinute {
+		if r, _ := s.Call(t.Context(), flood, "res-query", nil); r.Failed {
+			t.Fatalf("call %d: %s", i+1, r.Texts[0])
+		}
+	}
+	if r, _ := s.Call(t.Context(), flood, "res-query", nil); r.Code != problem.RateLimited || !strings.Contains(r.Texts[0], `"retry_after":`) {
+		t.Errorf("the next: %v", r.Texts)
+	}
+	if r, _ := s.Call(t.Context(), &policy.Principal{Name: "bob", Key: "b"}, "res-query", nil); r.Failed {
+		t.Errorf("another key: %s", r.Texts[0])
+	}
+}
