@@ -178,22 +178,11 @@ func decodeAll(f *file) {
 			condition(c.cond)
 		}
 	}
-	request := func(r raw) {
-		if r.given() {
-			l.decodeRequest(f, r)
-		}
-	}
 	for _, s := range f.decl.sets {
 		for _, q := range s.queries {
-			request(q)
-		}
-		for _, m := range s.union {
-			request(m.query)
-		}
-	}
-	for _, o := range f.decl.owners {
-		for _, q := range o.queries {
-			request(q)
+			if q.given() {
+				l.decodeRequest(f, q)
+			}
 		}
 	}
 }

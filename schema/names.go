@@ -16,7 +16,6 @@ type names struct {
 	raw        raw
 	rule       *Rule       // whose arguments may be named
 	set        *setUnit    // whose query this is
-	owner      *ownerUnit  // whose query this is
 	connection *Connection // that every resource must be on; nil when it is not known
 	uses       []*Resource // resources that queries read
 	broken     map[*query.Leaf]bool
@@ -85,15 +84,10 @@ func (n *names) leaf(x *query.Leaf, s *scope, main *source) {
 	default:
 		n.field(owner, x.Field, x.At+"/field")
 	}
-	if n.owner != nil {
-		n.owner.token(n, x)
-	}
 	switch x.TokenType {
 	case query.TokenField:
-		if arg, ok := strings.CutPrefix(x.Token, "$"); ok && n.rule != nil {
-			if !slices.Contains(n.rule.Args, arg) {
-				n.tell(x.At+"/token", problem.OneOf(arg, n.rule.Args), "the rule %s declares no argument %s", problem.Quote(n.rule.Name), problem.Quote(arg))
-			}
+		if n.rule != nil && strings.HasPrefix(x.Token, "$") {
+			n.tell(x.At+"/token", argumentHint, "an argument of a rule stands for a field, not for a token")
 			return
 		}
 		n.path(s, x.Token, x.At+"/token")
@@ -104,9 +98,7 @@ func (n *names) leaf(x *query.Leaf, s *scope, main *source) {
 			n.request(x.Query, s)
 		}
 	case query.TokenSet:
-		if n.owner == nil {
-			n.useSet(x)
-		}
+		n.useSet(x)
 	case query.TokenPrincipal:
 		if x.Token == "" {
 			n.tell(x.At+"/token", "token: ATTRIBUTE", "the condition names no attribute of the principal")
@@ -125,7 +117,7 @@ func (n *names) useSet(x *query.Leaf) {
 	}
 }
 
-const argumentHint = "compare a field of the query with it: {field: FIELD, operator: =, tokenType: field, token: $name}"
+const argumentHint = "write $name as field, outside of queries: {field: $name, operator: IN, tokenType: query, query: …}"
 
 // argument says whether name is an argument of the rule at hand; one that cannot stand here is told. Arguments are
 // fields of the guarded resource, so that inside a query, where another resource is the main one, there are none.

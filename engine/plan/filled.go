@@ -85,12 +85,12 @@ func (b *binder) owner(r *schema.Resource, f *schema.Field, what string) *Arg {
 	case what == "tenant":
 		v = who.Attributes["tenant"]
 		if len(v.Texts) == 0 {
-			v, _ = who.Func("UserSaaS")
+			v = who.Funcs["UserSaaS"]
 		}
 	case f.Type.Kind == schema.UUID:
-		v, _ = who.Func("UserUuid")
+		v = who.Funcs["UserUuid"]
 	default:
-		v, _ = who.Func("UserID")
+		v = who.Funcs["UserID"]
 		if len(v.Texts) == 0 && f.Type.Kind.Textual() {
 			v = policy.One(who.Name)
 		}
