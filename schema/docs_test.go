@@ -17,19 +17,21 @@ var (
 	docsFile    = regexp.MustCompile(`^# ([\w-]+\.yaml)\n`)
 )
 
-func catalogDocs(t *testing.T) string {
+func catalogDocs(t *testing.T) string { return docsOf(t, "catalog.md") }
+
+func docsOf(t *testing.T, name string) string {
 	t.Helper()
-	raw, err := os.ReadFile("../docs/catalog.md")
+	raw, err := os.ReadFile("../docs/" + name)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return string(raw)
 }
 
-// The files that docs/catalog.md shows load; those under one heading load together. resq.yaml is no catalog file, and
-// the tests of the program read it.
+// The files that docs/catalog.md and docs/tools.md show load; those under one heading load together. resq.yaml is no
+// catalog file, and the tests of the program read it.
 func TestCatalogDocs(t *testing.T) {
-	text := catalogDocs(t)
+	text := catalogDocs(t) + docsOf(t, "tools.md")
 	starts := append(docsHeading.FindAllStringIndex(text, -1), []int{len(text), len(text)})
 	from, n := 0, 0
 	for _, next := range starts {
@@ -62,10 +64,10 @@ func TestCatalogDocs(t *testing.T) {
 	}
 }
 
-// Every key of the grammar, and every word that a key may have as its value, stands in docs/catalog.md. Those of
-// conditions and requests are docs/requests.md's.
+// Every key of the grammar, and every word that a key may have as its value, stands in docs/catalog.md or docs/tools.md.
+// Those of conditions and requests are docs/requests.md's.
 func TestCatalogDocsAreComplete(t *testing.T) {
-	text := catalogDocs(t)
+	text := catalogDocs(t) + docsOf(t, "tools.md")
 	raw, err := os.ReadFile("catalog.schema.json")
 	if err != nil {
 		t.Fatal(err)

@@ -8,6 +8,7 @@ func init() {
 	conditionDefinitions = map[string]func(*definitions) object{
 		"condition": conditionSchema, "leaf": leafSchema, "request": requestSchema,
 		"output": outputSchema, "join": joinSchema, "item": itemSchema, "order": orderSchema, "walk": walkSchema,
+		"where": whereSchema,
 	}
 }
 

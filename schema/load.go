@@ -139,8 +139,10 @@ func (l *loader) load() (*Catalog, error) {
 	l.bindRelations()
 	l.bindRules()
 	l.bindSets()
+	l.bindOwner()
 	l.bindRows()
 	l.refuseCycles()
+	l.declareTools()
 
 	var all problem.List
 	for _, f := range slices.SortedStableFunc(slices.Values(append(l.files, l.general)), func(a, b *file) int { return cmp.Compare(a.name, b.name) }) {
@@ -197,6 +199,10 @@ func (l *loader) finish() {
 	c.sets = make(map[string]*Set, len(c.Sets))
 	for _, s := range c.Sets {
 		c.sets[s.Name] = s
+	}
+	c.tools = make(map[string]*Tool, len(c.Tools))
+	for _, t := range c.Tools {
+		c.tools[plainName(t.Name)] = t
 	}
 	c.index = newIndex(c.Resources)
 }

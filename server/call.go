@@ -25,6 +25,7 @@ type Reply struct {
 	Rows      int
 	RequestID string
 
+	answer     *engine.Answer  // whose text is not in Texts yet; nil when there is none
 	preview    *engine.Preview // of a change that waits for its confirmation
 	link       *link           // to the whole of an answer that was cut
 	structured []byte          // the same once more as JSON, for clients that ask for it
@@ -33,19 +34,63 @@ type Reply struct {
 // Call runs one tool for a principal. Problems of the request are a failed Reply, never an error; false means
 // that there is no such tool.
 func (s *Server) Call(ctx context.Context, who *policy.Principal, tool string, args []byte) (*Reply, bool) {
-	return s.call(ctx, caller{who: who, verbs: s.verbs(who), args: args, view: s.views.view(contractProfile), version: 1}, tool)
+	return s.reply(ctx, caller{who: who, verbs: s.verbs(who), offers: s.granted(who), args: args, view: s.views().view(contractProfile), version: 1}, tool)
+}
+
+// reply is call for whoever takes the answer as texts.
+func (s *Server) reply(ctx context.Context, c caller, tool string) (*Reply, bool) {
+	r, ok := s.call(ctx, c, tool)
+	if ok {
+		r.fill()
+	}
+	return r, ok
+}
+
+// blocks are the text blocks of a reply, as bytes that are gone once it is released.
+func (r *Reply) blocks() [][]byte {
+	var b [][]byte
+	for _, t := range r.Texts {
+		b = append(b, []byte(t))
+	}
+	if a := r.answer; a != nil {
+		if b = append(b, a.Text); a.Meta != nil {
+			b = append(b, a.Meta)
+		}
+	}
+	return b
+}
+
+// fill makes texts of the answer's bytes.
+func (r *Reply) fill() {
+	a := r.answer
+	if a == nil {
+		return
+	}
+	r.Texts = append(r.Texts, string(a.Text))
+	if a.Meta != nil {
+		r.Texts = append(r.Texts, string(a.Meta))
+	}
+	r.release()
+}
+
+// release gives back what the answer was written in.
+func (r *Reply) release() {
+	if r.answer != nil {
+		r.answer.Release()
+		r.answer = nil
+	}
 }
 
 // local is whoever asks without a transport that could tell.
 func (s *Server) local() caller {
-	c := caller{who: s.opts.Local, verbs: s.verbs(s.opts.Local), view: s.views.view(s.opts.Profile)}
+	c := caller{who: s.opts.Local, verbs: s.verbs(s.opts.Local), offers: s.granted(s.opts.Local), view: s.views().view(s.opts.Profile)}
 	c.wants("", "")
 	return c
 }
 
 // call is Call for a client that wants its answer in a form of its own.
 func (s *Server) call(ctx context.Context, c caller, tool string) (*Reply, bool) {
-	d, ok := s.tools.find(tool)
+	d, ok := s.tool(tool)
 	if !ok {
 		return nil, false
 	}
@@ -61,10 +106,7 @@ func (s *Server) call(ctx context.Context, c caller, tool string) (*Reply, bool)
 		if answer.Preview != nil {
 			r.Code, r.preview = problem.ConfirmRequired, answer.Preview
 		}
-		r.Texts = append(r.Texts, string(answer.Text))
-		if answer.Meta != nil {
-			r.Texts = append(r.Texts, string(answer.Meta))
-		}
+		r.answer = answer
 		if answer.Cut && c.export != "" && d.Name == toolQuery {
 			r.link = s.exports.offer(c.who, c.args)
 		}
@@ -129,6 +171,8 @@ func (s *Server) run(ctx context.Context, c caller, d *definition, request strin
 		a, err = backend.Describe(ctx, who, args)
 	case toolQuery:
 		a, err = backend.Query(ctx, who, c.view.profile.usual(args))
+	case d.contract:
+		a, err = backend.CallTool(ctx, who, engine.Call{Tool: d.Name, Request: request, Args: args, Still: c.still})
 	default:
 		a, err = backend.Write(ctx, who, engine.Call{Tool: d.Name, Request: request, Args: args, Still: c.still, Token: c.token, Consent: c.consent})
 	}
@@ -136,6 +180,15 @@ func (s *Server) run(ctx context.Context, c caller, d *definition, request strin
 		err = internal(fmt.Errorf("%s gave neither an answer nor an error", d.Name))
 	}
 	return a, err
+}
+
+// granted says which of the catalog's tools a principal may use by now.
+func (s *Server) granted(who *policy.Principal) func(tool string) bool {
+	return func(tool string) bool {
+		backend := s.lend()
+		defer backend.release()
+		return backend.Offers(who, tool)
+	}
 }
 
 // verbs is what a principal can do with some resource.

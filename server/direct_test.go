@@ -39,7 +39,7 @@ func TestDirectEqualsLibrary(t *testing.T) {
 				t.Errorf("not plain: %s", body)
 				continue
 			}
-			c := caller{who: testKeys[key], args: m.args, view: s.views.view(contractProfile), version: 1}
+			c := caller{who: testKeys[key], args: m.args, view: s.views().view(contractProfile), version: 1}
 			got, ok := s.direct(t.Context(), m, c)
 			if !ok {
 				t.Errorf("no direct answer to %s", body)
@@ -83,7 +83,7 @@ func TestDirectEqualsLibraryOnRows(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			c := caller{who: alice, args: m.args, view: s.views.view(contractProfile), version: version, export: "csv"}
+			c := caller{who: alice, args: m.args, view: s.views().view(contractProfile), version: version, export: "csv"}
 			got, ok := s.direct(t.Context(), m, c)
 			lib, err := json.Marshal(s.mcp.HandleMessage(withCaller(t.Context(), c), m.rest))
 			if err != nil || !ok {

@@ -59,7 +59,7 @@ func (s *Server) asks(m *message, forms bool) bool {
 	if !forms || m.method != methodCall || m.id == nil || inexact(m.id) {
 		return false
 	}
-	d, ok := s.tools.find(m.tool)
+	d, ok := s.tool(m.tool)
 	return ok && (d.hint == "change" || d.hint == "delete")
 }
 
@@ -70,12 +70,12 @@ func (s *Server) consult(ctx context.Context, c caller, req mcp.CallToolRequest)
 	if state := req.Params.RequestState; modern && state != "" { // an answer to no question of ours is none
 		c.token, c.consent = state, consentOf(mcpgo.ElicitationResponse(req.Params.InputResponses, questionKey))
 	}
-	r, _ := s.call(ctx, c, req.Params.Name)
+	r, _ := s.reply(ctx, c, req.Params.Name)
 	s.recordConsent(ctx, c, r)
 	if r.preview == nil || r.preview.Mode == "human" || c.consent != engine.NotAsked {
 		return r, nil
 	}
-	form := s.tools.Question.form(r.preview, r.Texts[0])
+	form := s.own.Question.form(r.preview, r.Texts[0])
 	if modern {
 		return r, mcpgo.NewInputRequestBuilder(r.preview.Token).Elicit(questionKey, form).ToolResult()
 	}
@@ -84,7 +84,7 @@ func (s *Server) consult(ctx context.Context, c caller, req mcp.CallToolRequest)
 		s.recordConsent(ctx, c, r)
 		return r, nil // the preview, for the call that needs no user
 	}
-	r, _ = s.call(ctx, c, req.Params.Name)
+	r, _ = s.reply(ctx, c, req.Params.Name)
 	s.recordConsent(ctx, c, r)
 	return r, nil
 }

@@ -115,7 +115,7 @@ func (s *Server) prepareExport(ctx context.Context, c *caller, m *message, uri s
 		return m.missing("no such export, or it is over; ask again")
 	}
 	start := time.Now()
-	d, _ := s.tools.find(toolQuery)
+	d, _ := s.tool(toolQuery)
 	r := &Reply{RequestID: newRequestID()}
 	text, rows, complete, err := s.pages(ctx, *c, d, args) // each page is a call that is paid
 	r.Rows = rows

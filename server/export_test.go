@@ -95,8 +95,8 @@ func TestExport(t *testing.T) {
 // Without a limit of its own a request is exported to its end; a query without a key order pages by offset.
 func TestExportAll(t *testing.T) {
 	s := shop(t)
-	c := caller{who: alice, view: s.views.view(contractProfile), version: 1}
-	d, _ := s.tools.find(toolQuery)
+	c := caller{who: alice, view: s.views().view(contractProfile), version: 1}
+	d, _ := s.views().box.find(toolQuery)
 	for args, want := range map[string]int{
 		`{"resource":"Customer","fields":[{"code":"id"},{"code":"name"}],"total":true}`:                                                                                                                 3200,
 		`{"resource":"Customer","fields":[{"code":"id"},{"code":"name"}],"limit":"1500"}`:                                                                                                               1500,

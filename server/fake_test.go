@@ -31,6 +31,7 @@ type fake struct {
 	can     engine.Verbs
 	calls   []engine.Call
 	rows    string // of a preview
+	tools   []engine.Tool
 }
 
 // Query answers by the resource: "slow" waits for its context, "panic" panics, "bad" has problems, "csv" has
@@ -72,6 +73,26 @@ func (f *fake) Describe(_ context.Context, who *policy.Principal, raw []byte) (*
 	defer f.mu.Unlock()
 	f.who, f.raw = who, bytes.Clone(raw)
 	return &engine.Answer{Text: []byte("schema for " + who.Name)}, nil
+}
+
+func (f *fake) Tools(string) []engine.Tool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.tools
+}
+
+func (f *fake) Offers(who *policy.Principal, tool string) bool {
+	return !strings.HasPrefix(tool, "secret")
+}
+
+func (f *fake) CallTool(_ context.Context, who *policy.Principal, call engine.Call) (*engine.Answer, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.who, f.raw = who, bytes.Clone(call.Args)
+	if strings.HasPrefix(call.Tool, "secret") {
+		return nil, problem.List{{Code: problem.UnknownTool, Message: "no such tool"}}
+	}
+	return &engine.Answer{Text: []byte(`{"tool":"` + call.Tool + `"}`), Rows: 2}, nil
 }
 
 func (f *fake) Ping(context.Context) map[string]error {

@@ -186,7 +186,6 @@ func TestLibraryRefusals(t *testing.T) {
 	for _, e := range []exchange{
 		modern("tools/call", "res-query", `{}`).with("Mcp-Name", "res-schema"),
 		modern("tools/list", "", "").with("Mcp-Method", "tools/call"),
-		{method: "GET"},
 	} {
 		a := e.do(t, url)
 		id := a.header.Get("X-Request-Id")

@@ -118,7 +118,7 @@ func (g *guard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // caller finds out in which form the request wants its answer: the profile is in the path, and what concerns a
 // single answer in headers. A profile that does not exist is a path that does not exist.
 func (g *guard) caller(r *http.Request, who *policy.Principal) (caller, *refusal) {
-	c := caller{who: who, verbs: g.s.verbs(who)}
+	c := caller{who: who, verbs: g.s.verbs(who), offers: g.s.granted(who)}
 	if g.s.opts.Authenticate != nil {
 		c.still = func() *policy.Principal {
 			now, _ := g.authenticate(r)
@@ -134,7 +134,7 @@ func (g *guard) caller(r *http.Request, who *policy.Principal) (caller, *refusal
 	if err != nil {
 		return c, &refusal{status: http.StatusNotFound, code: problem.NotFound, message: err.Error()}
 	}
-	c.view = g.s.views.view(p)
+	c.view = g.s.views().view(p)
 	c.wants(strings.Join(r.Header.Values(headerVersion), ", "), r.Header.Get(headerExport))
 	return c, nil
 }
@@ -241,7 +241,7 @@ func (g *guard) check(r *http.Request, m *message, c caller) *refusal {
 	if fixtures.refuse != nil && g.s.mcp.GetTool(m.tool) != nil {
 		return fixtures.refuse(m)
 	}
-	if _, ok := g.s.tools.find(m.tool); ok {
+	if _, ok := g.s.tool(m.tool); ok {
 		return nil
 	}
 	no := m.refuse(problem.UnknownTool, c.unknownTool(m.tool))

@@ -9,6 +9,7 @@ import (
 
 	"resq/engine"
 	"resq/engine/policy"
+	"resq/schema/problem"
 )
 
 // listTTL is how long a client may keep the list of tools: it changes only with the program and its catalog, and
@@ -44,7 +45,7 @@ func (s *Server) protocol() *mcpgo.MCPServer {
 	})
 	opts := append([]mcpgo.ServerOption{
 		mcpgo.WithTitle("resq"),
-		mcpgo.WithInstructions(s.tools.Instructions),
+		mcpgo.WithInstructions(s.own.Instructions),
 		mcpgo.WithToolCapabilities(true),
 		mcpgo.WithResourceCapabilities(false, true),
 		mcpgo.WithPromptCapabilities(false),
@@ -55,18 +56,29 @@ func (s *Server) protocol() *mcpgo.MCPServer {
 		mcpgo.WithMethodCacheHints(mcp.MethodToolsList, listTTL, mcp.CacheScopePrivate),
 	}, fixtures.options...)
 	m := mcpgo.NewMCPServer("resq", s.opts.Version, opts...)
-	for i := range s.tools.Tools {
-		t := s.tools.Tools[i].tool()
-		for _, name := range []string{dotless(t.Name), underscored(t.Name), t.Name} { // every spelling is answered
-			t.Name = name
-			m.AddTool(t, s.handle)
-		}
-	}
+	m.AddTools(s.registered(s.views().box.Tools)...)
 	s.offers(m)
 	if fixtures.register != nil {
 		fixtures.register(m)
 	}
 	return m
+}
+
+// registered are tools as the library knows them: under every spelling, because every one is answered.
+func (s *Server) registered(list []definition) []mcpgo.ServerTool {
+	var out []mcpgo.ServerTool
+	for i := range list {
+		t := list[i].tool()
+		for _, name := range list[i].spellings() {
+			t.Name = name
+			out = append(out, mcpgo.ServerTool{Tool: t, Handler: s.handle})
+		}
+	}
+	return out
+}
+
+func (d *definition) spellings() []string {
+	return []string{dotless(d.Name), underscored(d.Name), d.Name}
 }
 
 // list gives the tools a caller sees, in the order of the contract.
@@ -76,6 +88,9 @@ func (c caller) list() []mcp.Tool {
 		t := d.tool()
 		if c.version == 2 {
 			t.RawOutputSchema = envelopeSchema
+			if d.output != nil {
+				t.RawOutputSchema = d.output
+			}
 		}
 		tools = append(tools, t)
 	}
@@ -93,7 +108,7 @@ func (d *definition) tool() mcp.Tool {
 	t.Annotations = mcp.ToolAnnotation{
 		ReadOnlyHint:    mcp.ToBoolPtr(d.hint == "read"),
 		DestructiveHint: mcp.ToBoolPtr(d.hint == "change" || d.hint == "delete"),
-		IdempotentHint:  mcp.ToBoolPtr(d.hint == "read"),
+		IdempotentHint:  mcp.ToBoolPtr(d.hint == "read" || d.once),
 		OpenWorldHint:   mcp.ToBoolPtr(false),
 	}
 	return t
@@ -106,6 +121,7 @@ func (d *definition) tool() mcp.Tool {
 type caller struct {
 	who     *policy.Principal
 	still   func() *policy.Principal // who it is by now, nil when nobody any more; nil where that cannot change
+	offers  func(tool string) bool   // which of the catalog's tools it may use; nil is all
 	verbs   engine.Verbs             // what it can do with some resource or other
 	args    []byte
 	view    *view
@@ -148,7 +164,11 @@ func (s *Server) handle(ctx context.Context, req mcp.CallToolRequest) (*mcp.Call
 			return question, nil
 		}
 	} else {
-		r, _ = s.call(ctx, c, req.Params.Name) // registered, so found
+		r, _ = s.reply(ctx, c, req.Params.Name)
+	}
+	if r == nil { // it went with a catalog that was replaced since the message came in
+		r = &Reply{RequestID: newRequestID()}
+		r.fail(problem.List{{Code: problem.UnknownTool, Message: c.unknownTool(req.Params.Name)}})
 	}
 	out := &mcp.CallToolResult{IsError: r.Failed}
 	for _, text := range r.Texts {

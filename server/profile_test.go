@@ -376,7 +376,7 @@ func TestManyProfiles(t *testing.T) {
 			for _, v := range a.values {
 				for _, w := range b.values {
 					if a.key != b.key {
-						if v := s.views.view(parse(t, a.key+"="+v+"&"+b.key+"="+w)); len(v.tools) != len(order) && v.profile.contract != "seed" {
+						if v := s.views().view(parse(t, a.key+"="+v+"&"+b.key+"="+w)); len(v.tools) != len(order) && v.profile.contract != "seed" {
 							t.Fatal(v.profile)
 						}
 					}
@@ -384,7 +384,7 @@ func TestManyProfiles(t *testing.T) {
 			}
 		}
 	}
-	if n := len(s.views.of); n > maxViews {
+	if n := len(s.views().of); n > maxViews {
 		t.Errorf("%d profiles are remembered", n)
 	}
 }

@@ -41,8 +41,8 @@ const (
 // offers registers prompts and resources with the library, which answers the messages about them. What they
 // show is found by prepare.
 func (s *Server) offers(m *mcpgo.MCPServer) {
-	for i := range s.tools.Prompts {
-		p := &s.tools.Prompts[i]
+	for i := range s.own.Prompts {
+		p := &s.own.Prompts[i]
 		opts := []mcp.PromptOption{mcp.WithPromptDescription(p.Description)}
 		for _, a := range p.Arguments {
 			opts = append(opts, mcp.WithArgument(a.Name, mcp.ArgumentDescription(a.Description), mcp.RequiredArgument()))
@@ -54,16 +54,16 @@ func (s *Server) offers(m *mcpgo.MCPServer) {
 		})
 	}
 	template := mcp.NewResourceTemplate(resourceURI, "resource",
-		mcp.WithTemplateDescription(s.tools.Template.Description), mcp.WithTemplateMIMEType("text/plain"))
-	template.Title = s.tools.Template.Title
+		mcp.WithTemplateDescription(s.own.Template.Description), mcp.WithTemplateMIMEType("text/plain"))
+	template.Title = s.own.Template.Title
 	read := func(ctx context.Context, req mcp.ReadResourceRequest) ([]mcp.ResourceContents, error) {
 		o := callerOf(ctx).offer
 		return []mcp.ResourceContents{mcp.TextResourceContents{URI: req.Params.URI, MIMEType: cmp.Or(o.mime, "text/plain"), Text: o.text, Meta: o.meta}}, nil
 	}
 	m.AddResourceTemplate(template, read)
 	export := mcp.NewResourceTemplate(exportURI, "rows.csv",
-		mcp.WithTemplateDescription(s.tools.Export.Description), mcp.WithTemplateMIMEType("text/csv"))
-	export.Title = s.tools.Export.Title
+		mcp.WithTemplateDescription(s.own.Export.Description), mcp.WithTemplateMIMEType("text/csv"))
+	export.Title = s.own.Export.Title
 	m.AddResourceTemplate(export, read)
 }
 
@@ -112,12 +112,12 @@ func (s *Server) prepare(ctx context.Context, c *caller, m *message) *refusal {
 	if m.method == methodRead {
 		return s.prepareResource(ctx, c, m, ask.Params.URI)
 	}
-	i := slices.IndexFunc(s.tools.Prompts, func(p prompt) bool { return p.Name == ask.Params.Name })
+	i := slices.IndexFunc(s.own.Prompts, func(p prompt) bool { return p.Name == ask.Params.Name })
 	if i < 0 {
 		return nil // the library's own answer
 	}
 	c.offer.arguments = ask.Params.Arguments
-	for _, a := range s.tools.Prompts[i].Arguments {
+	for _, a := range s.own.Prompts[i].Arguments {
 		if strings.TrimSpace(c.offer.arguments[a.Name]) == "" {
 			return m.refuse(problem.InvalidArgument, "the prompt "+ask.Params.Name+" needs the argument "+a.Name)
 		}
@@ -164,7 +164,7 @@ func (s *Server) blocks(ctx context.Context, c caller, keywords, detail string) 
 	}
 	c.args, _ = json.Marshal(args) // texts always encode
 	c.version, c.export = 1, ""
-	r, ok := s.call(ctx, c, toolSchema)
+	r, ok := s.reply(ctx, c, toolSchema)
 	if !ok || r.Failed {
 		return nil
 	}
@@ -187,7 +187,7 @@ func (m *message) refuse(code problem.Code, text string) *refusal {
 type completions struct{ s *Server }
 
 func (o completions) CompletePromptArgument(ctx context.Context, prompt string, a mcp.CompleteArgument, _ mcp.CompleteContext) (*mcp.Completion, error) {
-	for _, p := range o.s.tools.Prompts {
+	for _, p := range o.s.own.Prompts {
 		if p.Name == prompt && a.Name == resourceArg && len(p.Arguments) > 0 && p.Arguments[0].Name == resourceArg {
 			return o.codes(ctx, a.Value), nil
 		}

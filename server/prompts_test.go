@@ -197,7 +197,7 @@ func TestCompletion(t *testing.T) {
 func TestEveryResourceIsRead(t *testing.T) {
 	s := shop(t)
 	url := serveHTTP(t, s)
-	c := caller{who: alice, view: s.views.view(contractProfile)}
+	c := caller{who: alice, view: s.views().view(contractProfile)}
 	lines := s.blocks(t.Context(), c, "", "names")
 	if len(lines) < 8 {
 		t.Fatal(lines)

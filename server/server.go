@@ -25,6 +25,12 @@ type Backend interface {
 	Query(ctx context.Context, who *policy.Principal, raw []byte) (*engine.Answer, error)
 	// Write answers the tools that write, and those that tell of writes and take them back.
 	Write(ctx context.Context, who *policy.Principal, call engine.Call) (*engine.Answer, error)
+	// Tools are the business tools of the catalog, described in a language.
+	Tools(lang string) []engine.Tool
+	// Offers says whether a principal may use one of them.
+	Offers(who *policy.Principal, tool string) bool
+	// CallTool answers one of them.
+	CallTool(ctx context.Context, who *policy.Principal, call engine.Call) (*engine.Answer, error)
 	// Verbs is what a principal can do with some resource or other.
 	Verbs(who *policy.Principal) engine.Verbs
 	// Describe answers res-schema.
@@ -70,14 +76,13 @@ type Server struct {
 	backend  atomic.Pointer[lease]
 	degraded atomic.Pointer[string] // why, or nil
 	opts     Options
-	tools    *toolbox
-	views    *views
+	own      *toolbox // without the tools of a catalog
+	offered  atomic.Pointer[views]
 	mcp      *mcpgo.MCPServer
 	log      *slog.Logger
 	metrics  *metrics
 	changes  atomic.Int64 // how often the backend was replaced
 	health   health
-	parts    parts
 	exports  exports
 	drain    time.Duration // from the signal to the end
 	beat     time.Duration // between two signs of life of a call
@@ -97,7 +102,7 @@ func New(b Backend, opts Options) (*Server, error) {
 	if opts.Profile == (Profile{}) {
 		opts.Profile = contractProfile
 	}
-	views, err := newViews(tools, opts.Profile)
+	views, err := newViews(tools.with(b.Tools(opts.Lang)), opts.Profile)
 	if err != nil {
 		return nil, err
 	}
@@ -114,10 +119,17 @@ func New(b Backend, opts Options) (*Server, error) {
 	if opts.Log == nil {
 		opts.Log = slog.Default()
 	}
-	s := &Server{opts: opts, tools: tools, views: views, log: opts.Log, drain: drainTime, beat: progressTime, askTime: askTime, bodyTime: bodyTime}
+	s := &Server{opts: opts, own: tools, log: opts.Log, drain: drainTime, beat: progressTime, askTime: askTime, bodyTime: bodyTime}
 	s.backend.Store(newLease(b))
+	s.offered.Store(views)
 	s.metrics = newMetrics(s)
 	s.mcp = s.protocol()
-	s.log.Info("tools", "sha256", s.tools.hash())
+	s.log.Info("tools", "sha256", s.views().box.hash())
 	return s, nil
 }
+
+// views are the tools that are served by now.
+func (s *Server) views() *views { return s.offered.Load() }
+
+// tool finds a tool that is served by now.
+func (s *Server) tool(name string) (*definition, bool) { return s.views().box.find(name) }

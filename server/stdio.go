@@ -208,6 +208,9 @@ func (l *stdio) start(m *message) {
 		cancel()
 		if !cancelled {
 			l.write(response)
+			if b, ok := response.([]byte); ok { // of direct, which nobody else has
+				outgoing.Give(b)
+			}
 		}
 	})
 }
@@ -236,7 +239,7 @@ func (l *stdio) stop(m *message) {
 func (l *stdio) answer(ctx context.Context, m *message) (response any) {
 	c := l.s.local()
 	if m.method == methodCall && m.id != nil {
-		if _, ok := l.s.tools.find(m.tool); !ok {
+		if _, ok := l.s.tool(m.tool); !ok {
 			return l.refuse(m.id, mcp.INVALID_PARAMS, c.unknownTool(m.tool), problem.UnknownTool)
 		}
 	}

@@ -107,7 +107,7 @@ var promises = []struct{ about, args, want string }{
 // see, and gives the rows it should.
 func TestPromises(t *testing.T) {
 	s := shop(t)
-	d, _ := s.tools.find("res-query")
+	d, _ := s.views().box.find("res-query")
 	c := jsonschema.NewCompiler()
 	c.Draft = jsonschema.Draft2020
 	if err := c.AddResource("tool.json", bytes.NewReader(d.InputSchema)); err != nil {

@@ -2,6 +2,7 @@ package server
 
 import (
 	"encoding/json"
+	"maps"
 	"sync"
 	"sync/atomic"
 
@@ -45,13 +46,58 @@ func (s *Server) lend() *lease {
 // then on the server never calls the old one again, so its owner can close it. Clients that asked to be told are
 // told that tools and resources may have changed; a session without a stream is told with its next call.
 func (s *Server) Swap(b Backend) (idle <-chan struct{}) {
+	before := s.views()
+	after, err := newViews(s.own.with(b.Tools(s.opts.Lang)), s.opts.Profile)
+	if err != nil { // names that meet, which the catalog refuses before
+		s.log.Error("the tools of the new catalog cannot be listed", "error", err)
+		after = before
+	}
 	old := s.backend.Swap(newLease(b))
+	s.offered.Store(after)
 	s.health.forget()
 	s.changes.Add(1)
-	s.mcp.SendNotificationToAllClients(mcp.MethodNotificationToolsListChanged, nil)
+	if !s.reregister(before.box.Tools, after.box.Tools) {
+		s.mcp.SendNotificationToAllClients(mcp.MethodNotificationToolsListChanged, nil)
+	}
 	s.mcp.SendNotificationToAllClients(mcp.MethodNotificationResourcesListChanged, nil)
 	old.release()
 	return old.idle
+}
+
+// reregister tells the library which tools came and went. It says true when the library told its clients.
+func (s *Server) reregister(before, after []definition) (told bool) {
+	names := func(list []definition) map[string]bool {
+		out := map[string]bool{}
+		for i := range list {
+			for _, n := range list[i].spellings() {
+				out[n] = true
+			}
+		}
+		return out
+	}
+	was, is := names(before), names(after)
+	if maps.Equal(was, is) {
+		return false
+	}
+	var gone []string
+	for n := range was {
+		if !is[n] {
+			gone = append(gone, n)
+		}
+	}
+	if len(gone) > 0 {
+		s.mcp.DeleteTools(gone...)
+	}
+	var came []definition
+	for _, d := range after {
+		if !was[d.Name] {
+			came = append(came, d)
+		}
+	}
+	if len(came) > 0 {
+		s.mcp.AddTools(s.registered(came)...)
+	}
+	return true
 }
 
 // Degrade says that a reload failed, so that the server works on an old catalog because the new one is bad.

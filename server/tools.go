@@ -29,6 +29,10 @@ type definition struct {
 	hint   string       // read, add, change or delete
 	added  bool         // beyond the published contract, so contract=seed leaves it out
 	bare   bool         // shown without hints
+
+	contract string          // the name before a profile spelt it
+	output   json.RawMessage // what a tool of the catalog answers; nil of the server's own
+	once     bool            // a second call does no more than the first
 }
 
 // A toolbox is everything the server says about itself in one language.
@@ -120,6 +124,24 @@ func (b *toolbox) hash() string {
 	return hex.EncodeToString(h.Sum(nil))
 }
 
+// with gives the toolbox with the tools of a catalog behind the server's own.
+func (b *toolbox) with(list []engine.Tool) *toolbox {
+	all := *b
+	all.Tools = slices.Clip(all.Tools)
+	for _, t := range list {
+		d := definition{Name: t.Name, contract: t.Name, Title: t.Title, Description: t.Description, InputSchema: t.Input, scopes: []string{"read"}, hint: "read", added: true,
+			output: envelope(t.Output), once: t.Idempotent}
+		if !t.ReadOnly {
+			d.scopes, d.hint = []string{"write"}, "add"
+			if t.Destructive {
+				d.hint = "change"
+			}
+		}
+		all.Tools = append(all.Tools, d)
+	}
+	return &all
+}
+
 // find gives the tool that answers to name: its own in any of the spellings that a profile lists, because
 // clients keep lists, and some rewrite names by themselves.
 func (b *toolbox) find(name string) (*definition, bool) {
@@ -139,7 +161,7 @@ func underscored(name string) string { return strings.ReplaceAll(dotless(name), 
 
 // open says whether a caller may use d. Listing and calling both ask it, so they cannot disagree (N4).
 func (d *definition) open(c caller) bool {
-	return c.who != nil && d.scoped(c.who) && (d.verbs == 0 || d.verbs&c.verbs != 0)
+	return c.who != nil && d.scoped(c.who) && (d.verbs == 0 || d.verbs&c.verbs != 0) && (d.output == nil || c.offers == nil || c.offers(d.contract))
 }
 
 // scoped says whether who has a scope that d asks for. Without any a principal may read.

@@ -245,10 +245,10 @@ func TestToolsAreSmall(t *testing.T) {
 		if tokens := float64(len(raw)) / 3.6; tokens > 2600 {
 			t.Errorf("%s: about %.0f tokens", lang, tokens)
 		}
-		if n := len([]rune(s.tools.Instructions)); n > 2000 {
+		if n := len([]rune(s.views().box.Instructions)); n > 2000 {
 			t.Errorf("%s: instructions of %d characters, of which clients keep 2,048", lang, n)
 		}
-		for _, d := range s.tools.Tools {
+		for _, d := range s.views().box.Tools {
 			if n := len([]rune(d.Description)); n > 1000 {
 				t.Errorf("%s %s: description of %d characters", lang, d.Name, n)
 			}
@@ -264,24 +264,24 @@ func TestToolsHash(t *testing.T) {
 	} {
 		log, lines := quietLog()
 		s := newServer(t, newFake(), Options{Lang: lang, Log: log})
-		if got := s.tools.hash(); got != want {
+		if got := s.views().box.hash(); got != want {
 			t.Errorf("%s: every client sees other tools than before; if that is meant, their hash is %s", lang, got)
 		}
-		if !strings.Contains(lines.String(), s.tools.hash()) {
+		if !strings.Contains(lines.String(), s.views().box.hash()) {
 			t.Errorf("the log does not name the tools: %s", lines)
 		}
 	}
 	s := newServer(t, newFake(), Options{})
-	before := s.tools.hash()
-	s.tools.Tools[0].Description += "."
-	if s.tools.hash() == before {
+	before := s.views().box.hash()
+	s.views().box.Tools[0].Description += "."
+	if s.views().box.hash() == before {
 		t.Error("a changed description has the same hash")
 	}
 }
 
 // seen are the tools as a principal sees them who asks for no profile.
 func seen(s *Server, who *policy.Principal) []mcp.Tool {
-	return caller{who: who, view: s.views.view(contractProfile), version: 1}.list()
+	return caller{who: who, view: s.views().view(contractProfile), version: 1}.list()
 }
 
 // N4: what a principal may not call is not listed, and the order never changes.

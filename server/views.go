@@ -11,6 +11,7 @@ type view struct {
 	profile      Profile
 	instructions string
 	tools        []definition // in the order of the contract
+	of           *views       // which it is one of
 }
 
 // maxViews bounds the profiles that are remembered: whoever has a key can ask for
@@ -23,6 +24,7 @@ type views struct {
 	ready map[Profile]bool // the ready-made ones, which always have room
 	mu    sync.RWMutex
 	of    map[Profile]*view
+	parts parts
 }
 
 // newViews makes the view of the server's own profile, and makes sure that the ready-made ones can be made: they
@@ -43,7 +45,9 @@ func newViews(box *toolbox, own Profile) (*views, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &views{box: box, ready: ready, of: map[Profile]*view{own: one}}, nil
+	v := &views{box: box, ready: ready, of: map[Profile]*view{own: one}}
+	one.of = v
+	return v, nil
 }
 
 // view gives the tools as a profile shows them.
@@ -58,6 +62,7 @@ func (v *views) view(p Profile) *view {
 	if err != nil { // two names that meet, in switches of a client's own
 		return v.view(contractProfile)
 	}
+	one.of = v
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	if v.ready[p] || len(v.of) < maxViews-len(v.ready) {

@@ -20,7 +20,7 @@ func TestWriteToolsByScope(t *testing.T) {
 			s := newServer(t, f, Options{})
 			who := &policy.Principal{Name: "x", Key: "k", Scopes: scopes}
 			var listed []string
-			c := caller{who: who, verbs: s.verbs(who), view: s.views.view(contractProfile), version: 1}
+			c := caller{who: who, verbs: s.verbs(who), view: s.views().view(contractProfile), version: 1}
 			for _, d := range c.open() {
 				listed = append(listed, d.Name)
 			}
@@ -49,7 +49,7 @@ func TestWriteToolsByScope(t *testing.T) {
 }
 
 func (s *Server) scoped(tool string, who *policy.Principal) bool {
-	d, _ := s.tools.find(tool)
+	d, _ := s.views().box.find(tool)
 	return d.scoped(who)
 }
 

@@ -46,6 +46,17 @@ const (
 	ApprovalDenied     Code = "APPROVAL_DENIED"
 	OutcomeUnknown     Code = "OUTCOME_UNKNOWN"
 	AuditUnavailable   Code = "AUDIT_UNAVAILABLE"
+
+	// Of SQL tools: when their files are loaded, and of the SQL that a client may send.
+	SQLSyntax             Code = "SQL_SYNTAX"
+	SQLNotReadOnly        Code = "SQL_NOT_READ_ONLY"
+	SQLFunctionNotAllowed Code = "SQL_FUNCTION_NOT_ALLOWED"
+	SQLTableNotAllowed    Code = "SQL_TABLE_NOT_ALLOWED"
+	SQLMaskedColumn       Code = "SQL_MASKED_COLUMN"
+	SQLRowPolicy          Code = "SQL_ROW_POLICY"
+	SQLParam              Code = "SQL_PARAM"
+	ToolName              Code = "TOOL_NAME"
+	ToolText              Code = "TOOL_TEXT"
 )
 
 // A Stage is how far a request got before the problem was seen. Problems are told in the order of their

@@ -1,0 +1,170 @@
+package engine
+
+import (
+	"context"
+	"database/sql/driver"
+	"encoding/json"
+
+	"resq/engine/plan"
+	"resq/engine/policy"
+	"resq/engine/sqlgen"
+	"resq/schema/problem"
+	"resq/schema/query"
+)
+
+// A table is the rows of one statement, each value as the JSON that an answer shows.
+type table struct {
+	width int
+	rows  int
+	more  bool // there was a row behind the last one
+	buf   []byte
+	ends  []int // of the cells in buf, row by row
+}
+
+// cell is a value as JSON.
+func (t *table) cell(row, col int) []byte {
+	i := row*t.width + col
+	from := 0
+	if i > 0 {
+		from = t.ends[i-1]
+	}
+	return t.buf[from:t.ends[i]]
+}
+
+// text is a value as text; false for none.
+func (t *table) text(row, col int) (string, bool) { return textOf(t.cell(row, col)) }
+
+// textOf reads a JSON scalar as text; false for null.
+func textOf(raw []byte) (string, bool) {
+	switch {
+	case len(raw) == 0 || string(raw) == "null":
+		return "", false
+	case raw[0] != '"':
+		return string(raw), true
+	}
+	for _, c := range raw[1 : len(raw)-1] {
+		if c == '\\' {
+			var s string
+			err := json.Unmarshal(raw, &s)
+			return s, err == nil
+		}
+	}
+	return string(raw[1 : len(raw)-1]), true
+}
+
+// A reading is one call's way to the databases: who asks, and what was computed once for the call.
+type reading struct {
+	e    *Engine
+	ctx  context.Context
+	who  *policy.Principal
+	view *policy.View
+	opts plan.Options
+	log  *[]Explained // takes the statements instead of running them; nil runs them
+}
+
+// The largest requests that tools may make of the engine: they are the catalog's own, and what a caller may choose of
+// them is bounded where the tool says it.
+const (
+	toolRows = 100_000
+	toolList = 20_000
+)
+
+func (e *Engine) reading(ctx context.Context, who *policy.Principal) *reading {
+	who = asTool(who)
+	v := policy.For(e.cat, who)
+	o := e.options(ctx, v, nil)
+	o.Limits.MaxRows, o.Limits.List, o.Limits.Fields, o.Limits.Joins, o.Limits.Queries = toolRows, toolList, 1000, 32, 256
+	return &reading{e: e, ctx: ctx, who: who, view: v, opts: o}
+}
+
+// rows runs one request.
+func (r *reading) rows(q *query.Request) (*table, error) {
+	var t *table
+	err := r.run(q, func(ctx context.Context, db *database, p *plan.Plan, fence bool) error {
+		st, err := sqlgen.Render(p, db.driver, fence)
+		if err != nil {
+			return err
+		}
+		if r.log != nil {
+			*r.log = append(*r.log, Explained{p.Connection().Name, st.SQL, st.Args})
+			t = &table{width: len(p.Root().Out) - p.Root().Hidden}
+			return nil
+		}
+		t, err = readTable(ctx, db, p, st)
+		return err
+	})
+	return t, err
+}
+
+// count counts the rows of a request, whatever its page.
+func (r *reading) count(q *query.Request) (n int64, err error) {
+	err = r.run(q, func(ctx context.Context, db *database, p *plan.Plan, fence bool) error {
+		st, err := sqlgen.Count(p, db.driver, fence)
+		if err != nil {
+			return err
+		}
+		if r.log != nil {
+			*r.log = append(*r.log, Explained{p.Connection().Name, st.SQL, st.Args})
+			return nil
+		}
+		n, err = count(ctx, db.DB, statements{count: st})
+		return err
+	})
+	return n, err
+}
+
+// run plans a request and lets do work on it, within the time and the turn of the connection. As in execute, a fault
+// of the data is told only when it comes from rows that the principal sees.
+func (r *reading) run(q *query.Request, do func(ctx context.Context, db *database, p *plan.Plan, fence bool) error) error {
+	p, err := plan.Read(r.view, q, r.opts)
+	if err != nil {
+		return err
+	}
+	db := r.e.dbs[p.Connection()]
+	leave, err := db.queue.enter(r.ctx, r.who)
+	if err != nil {
+		return err
+	}
+	defer leave()
+	ctx, cancel := context.WithTimeout(r.ctx, db.timeout)
+	defer cancel()
+	err = do(ctx, db, p, false)
+	if err != nil && db.fault(ctx, err).Code == problem.DataError {
+		err = do(ctx, db, p, true)
+	}
+	if err != nil {
+		return problem.List{db.fault(ctx, err)}
+	}
+	return nil
+}
+
+func readTable(ctx context.Context, db *database, p *plan.Plan, st *sqlgen.Statement) (t *table, err error) {
+	err = db.query(ctx, st.SQL, st.Args, func(rows driver.Rows) error {
+		t, err = scanTable(ctx, rows, db.driver, p)
+		return err
+	})
+	return t, err
+}
+
+func scanTable(ctx context.Context, rows driver.Rows, d Driver, p *plan.Plan) (*table, error) {
+	root := p.Root()
+	cols, err := readColumns(rows, d, root.Out)
+	if err != nil {
+		return nil, err
+	}
+	shown, page := len(root.Out)-root.Hidden, p.Page()
+	t := &table{width: shown, buf: make([]byte, 0, 1024)}
+	vals := make([]driver.Value, len(cols))
+	return t, each(ctx, rows, vals, func() (bool, error) {
+		if page.Limit >= 0 && int64(t.rows) == page.Limit {
+			t.more = true
+			return false, nil
+		}
+		for i := range shown {
+			t.buf = cols[i].json(t.buf, cols[i].settled(vals[i]))
+			t.ends = append(t.ends, len(t.buf))
+		}
+		t.rows++
+		return true, nil
+	})
+}
