@@ -30,14 +30,20 @@ func (p *play) listen() string {
 	if err != nil {
 		p.t.Fatal(err)
 	}
+	return serve(p.t, s)
+}
+
+// serve runs a server until the test ends, and gives its URL.
+func serve(t *testing.T, s *server.Server) string {
+	t.Helper()
 	l, err := s.Listen("127.0.0.1:0")
 	if err != nil {
-		p.t.Fatal(err)
+		t.Fatal(err)
 	}
 	ctx, stop := context.WithCancel(context.Background())
 	done := make(chan error, 1)
 	go func() { done <- s.Serve(ctx, l) }()
-	p.t.Cleanup(func() {
+	t.Cleanup(func() {
 		stop()
 		<-done
 	})

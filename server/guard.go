@@ -111,7 +111,7 @@ func (g *guard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	watched := &watchedWriter{ResponseWriter: w}
 	g.next.ServeHTTP(watched, r.WithContext(withCaller(ctx, c)))
 	if code := refusedBy(watched.status); code != "" {
-		g.s.recordRefused(r.Context(), who, code, watched.status, "")
+		g.s.recordRefused(r.Context(), who, code, watched.status, watched.request)
 	}
 }
 
@@ -135,7 +135,7 @@ func (g *guard) caller(r *http.Request, who *policy.Principal) (caller, *refusal
 		return c, &refusal{status: http.StatusNotFound, code: problem.NotFound, message: err.Error()}
 	}
 	c.view = g.s.views().view(p)
-	c.wants(r.Header.Get(headerVersion), r.Header.Get(headerExport))
+	c.wants(strings.Join(r.Header.Values(headerVersion), ", "), r.Header.Get(headerExport))
 	return c, nil
 }
 

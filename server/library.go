@@ -165,7 +165,7 @@ func (s *Server) handle(ctx context.Context, req mcp.CallToolRequest) (*mcp.Call
 			return question, nil
 		}
 	} else {
-		r, _ = s.call(ctx, c, req.Params.Name)
+		r, _ = s.reply(ctx, c, req.Params.Name)
 	}
 	if r == nil { // it went with a catalog that was replaced since the message came in
 		r = &Reply{RequestID: newRequestID()}

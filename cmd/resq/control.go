@@ -137,10 +137,7 @@ func (k *keyring) principal(o *registry.Owner) *policy.Principal {
 	if o.User != "" {
 		p.User = o.User
 		p.Funcs = maps.Clone(p.Funcs)
-		if p.Funcs == nil {
-			p.Funcs = map[string]policy.Value{}
-		}
-		p.Funcs["UserID"] = policy.One(o.User)
+		delete(p.Funcs, "UserID") // then it is the user's
 	}
 	if len(p.Scopes) > 0 { // no verb at all would read as the one of reading
 		for _, t := range o.Tools {

@@ -1,7 +1,10 @@
 // Package policy decides what one principal may see and do.
 package policy
 
-import "strings"
+import (
+	"maps"
+	"strings"
+)
 
 // A Principal is who asks. It is passed as a parameter everywhere, so that forgetting it does not compile.
 type Principal struct {
@@ -15,6 +18,9 @@ type Principal struct {
 	Attributes map[string]Value // for row rules
 	Funcs      map[string]Value // UserID, UserUuid, UserRolesUuid, UserPlatform, UserSaaS
 	Budget     Budget
+
+	known  bool // the user was looked up, where there is one to look up
+	nobody bool // there is no such user
 }
 
 // A Budget bounds what one key spends. A member that is 0 is the server's own bound, one below zero is none.
@@ -59,3 +65,40 @@ func ToolKey(name string) string {
 }
 
 var toolKey = strings.NewReplacer(".", "_", "-", "_")
+
+// Func gives a func token. That of a principal's user is the user's id, unless something else is said.
+func (p *Principal) Func(name string) (Value, bool) {
+	v, ok := p.Funcs[name]
+	if !ok && name == "UserID" && p.User != "" && !p.nobody {
+		return One(p.User), true
+	}
+	return v, ok
+}
+
+// Known gives the principal with what was found of its user, in place of whatever it had under these names. A name
+// without a Value is one that the user lacks.
+func (p *Principal) Known(attributes, funcs map[string]*Value) *Principal {
+	q := *p
+	q.known = true
+	over := func(had map[string]Value, found map[string]*Value) map[string]Value {
+		out := make(map[string]Value, len(had)+len(found))
+		maps.Copy(out, had)
+		for name, v := range found {
+			if v == nil {
+				delete(out, name)
+			} else {
+				out[name] = *v
+			}
+		}
+		return out
+	}
+	q.Attributes, q.Funcs = over(p.Attributes, attributes), over(p.Funcs, funcs)
+	return &q
+}
+
+// Nobody gives the principal as one whose user is not there: it has no attributes, and every row rule denies.
+func (p *Principal) Nobody() *Principal {
+	q := *p
+	q.known, q.nobody, q.Attributes, q.Funcs = true, true, nil, nil
+	return &q
+}
