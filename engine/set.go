@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"database/sql/driver"
 	"fmt"
 	"strconv"
 
@@ -89,35 +90,29 @@ func (e *Engine) each(ctx context.Context, who *policy.Principal, p *plan.Plan, 
 	defer leave()
 	ctx, cancel := context.WithTimeout(ctx, db.timeout)
 	defer cancel()
-	rows, err := db.QueryxContext(ctx, st.SQL, st.Args...)
-	if err != nil {
-		return problem.List{db.fault(ctx, err)}
-	}
-	defer rows.Close()
-	cols, err := columnsOf(rows.Rows, db.driver, p.Root().Out)
-	if err != nil {
-		return problem.List{db.fault(ctx, err)}
-	}
-	vals, dest, row := make([]any, len(cols)), make([]any, len(cols)), make([]text, len(cols))
-	for i := range cols {
-		cols[i].mask, cols[i].dataType, dest[i] = "", "", cell{&vals[i]} // what a rule compares is the value itself
-	}
-	for rows.Next() {
-		if err := rows.Scan(dest...); err != nil {
-			return problem.List{db.fault(ctx, err)}
-		}
-		for i, v := range vals {
-			if d := cols[i].decode; d != nil && v != nil {
-				v = d(v)
-			}
-			t, ok := cols[i].text(v)
-			row[i] = text{t, !ok}
-		}
-		if err := f(row); err != nil {
+	var refused error // by f, and no fault of the database
+	err = db.query(ctx, st.SQL, st.Args, func(rows driver.Rows) error {
+		cols, err := readColumns(rows, db.driver, p.Root().Out)
+		if err != nil {
 			return err
 		}
+		vals, row := make([]driver.Value, len(cols)), make([]text, len(cols))
+		for i := range cols {
+			cols[i].mask, cols[i].dataType, cols[i].lent = "", "", false // what a rule compares is the value itself
+		}
+		return each(ctx, rows, vals, func() (bool, error) {
+			for i, v := range vals {
+				t, ok := cols[i].text(cols[i].settled(v))
+				row[i] = text{t, !ok}
+			}
+			refused = f(row)
+			return refused == nil, nil
+		})
+	})
+	if refused != nil {
+		return refused
 	}
-	if err := rows.Err(); err != nil {
+	if err != nil {
 		return problem.List{db.fault(ctx, err)}
 	}
 	return nil

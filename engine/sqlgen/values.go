@@ -68,10 +68,8 @@ func (w *Writer) tabled(x *plan.List) bool {
 		case int64:
 			v.Ints = append(v.Ints, s)
 		case string:
-			if utf8.ValidString(s) && strings.IndexByte(s, 0) < 0 {
+			if utf8.ValidString(s) && strings.IndexByte(s, 0) < 0 { // no column holds another
 				v.Texts = append(v.Texts, s)
-			} else if t.Kind.Textual() {
-				continue // no column holds it
 			}
 		default:
 			return false
