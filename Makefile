@@ -6,7 +6,7 @@ SOAKTIME ?= 10m
 SETS ?= ../shared/eval
 
 .DEFAULT_GOAL := build
-.PHONY: run build test check golden fuzz bench soak attack faults conformance eval clean
+.PHONY: run build test check golden oracle fuzz bench soak attack faults conformance eval clean
 
 run: build ## build, and serve the demonstration at 127.0.0.1:8088/mcp
 	bin/resq serve --pack store --state .state
@@ -21,11 +21,14 @@ check: ## what the continuous integration checks
 	.ci/run
 
 golden: ## rewrite the expected output of the tests from what the program does; read the diff
-	scripts/test.sh go test ./schema ./engine ./cmd/resq -update
+	scripts/test.sh go test ./schema ./engine ./server ./cmd/resq -update
 
 fuzz: ## every fuzz target for FUZZTIME, and the random requests of the tests from a seed of the clock's
 	scripts/fuzz.sh $(FUZZTIME)
 	RESQ_INTERFERENCE_SEED=clock RESQ_ATTACK_SEED=clock scripts/test.sh go test -count 1 -v -run 'Interference|SameEverywhere|Corpus|Mutat' ./engine ./attack
+
+oracle: ## what schema/sqltext reads of SQL, against the parsers of two databases; needs a C compiler
+	cd schema/sqltext/oracle && CGO_ENABLED=1 go test -count 1 .
 
 bench: ## all benchmarks
 	scripts/test.sh go test -run '^$$' -bench . -benchmem ./...

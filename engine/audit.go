@@ -49,7 +49,7 @@ func (w *write) intent(op string, rows int, st *sqlgen.Statement, changes []byte
 		switch now := w.call.Still(); {
 		case now == nil:
 			return problem.List{{Code: problem.PermissionDenied, Stage: problem.Confirm, Message: "this key has ended, and nothing was changed"}}
-		case policyHash(now, w.change.Resource(), w.e.rules) != w.catalog:
+		case policyHash(now, w.change.Resource(), w.e.rules) != policyHash(w.came, w.change.Resource(), w.e.rules):
 			return problem.List{{Code: problem.Conflict, Stage: problem.Confirm, Reason: "catalog", Message: "this principal changed during the call, and nothing was changed by it", Hint: "call again without __confirm__ for a new preview"}}
 		}
 	}

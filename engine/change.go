@@ -67,10 +67,15 @@ func (e *Engine) Write(ctx context.Context, who *policy.Principal, call Call) (*
 		return nil, err
 	}
 	defer e.run.leave()
+	came := who
+	who, err := e.known(ctx, who)
+	if err != nil {
+		return nil, err
+	}
 	if call.Tool == "res-operation" {
 		return e.operation(ctx, who, call)
 	}
-	w := &write{e: e, who: who, call: call, lim: e.opts.Writes}
+	w := &write{e: e, who: who, came: came, call: call, lim: e.opts.Writes}
 	if err := w.decode(ctx); err != nil {
 		return nil, err
 	}
@@ -99,6 +104,7 @@ func (e *Engine) Write(ctx context.Context, who *policy.Principal, call Call) (*
 type write struct {
 	e    *Engine
 	who  *policy.Principal
+	came *policy.Principal // who, as it came with the call: without what was found of its user
 	call Call
 	lim  WriteLimits
 	ask  *query.Write

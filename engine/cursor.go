@@ -12,6 +12,7 @@ import (
 	"unicode/utf8"
 
 	"resq/engine/policy"
+	"resq/engine/sqlgen"
 	"resq/schema/problem"
 	"resq/schema/query"
 )
@@ -107,7 +108,8 @@ func (s *shaper) cursor(n int64) (string, error) {
 // database sorted it: a cursor that may skip or repeat rows is worse than none.
 func (s *shaper) keys() ([]any, bool) {
 	out := make([]any, len(s.last))
-	for i, v := range s.last {
+	for i := range s.last {
+		v := sqlgen.Owned(s.last[i].v)
 		c := &s.cols[s.p.Page().Keys[i]]
 		switch x := v.(type) {
 		case []byte:

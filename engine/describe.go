@@ -17,10 +17,15 @@ import (
 const searchHits = 20
 
 // Describe answers one res-schema: what the principal may use. The error is a problem.List.
-func (e *Engine) Describe(_ context.Context, who *policy.Principal, raw []byte) (*Answer, error) {
+func (e *Engine) Describe(ctx context.Context, who *policy.Principal, raw []byte) (*Answer, error) {
 	keywords, detail, err := query.Keywords(raw, e.opts.Limits)
 	if err != nil {
 		return nil, err
+	}
+	if e.byRole {
+		if who, err = e.known(ctx, who); err != nil {
+			return nil, err
+		}
 	}
 	d := &describer{v: policy.For(e.cat, who), max: e.opts.MaxBytes}
 	if strings.Trim(keywords, " |｜") == "" {

@@ -41,13 +41,15 @@ func (c *column) json(b []byte, v any) []byte {
 func (c *column) value(b []byte, v any) []byte {
 	switch x := v.(type) {
 	case int64:
-		switch {
-		case c.t.Kind == schema.Bool && (x == 0 || x == 1):
-			return strconv.AppendBool(b, x == 1)
-		case c.t.Kind == schema.Decimal && c.t.Scale > 0:
-			return c.decimal(b, strconv.FormatInt(x, 10)+"."+strings.Repeat("0", c.t.Scale))
-		}
-		return appendInt(b, x)
+		return c.whole(b, x)
+	case *int64:
+		return c.whole(b, *x)
+	case *sqlgen.Loan:
+		return textual(c, b, *x)
+	case *float64:
+		return c.float(b, *x, 64)
+	case *time.Time:
+		return append(c.moment(append(b, '"'), *x), '"')
 	case uint64:
 		if x > safe {
 			return append(strconv.AppendUint(append(b, '"'), x, 10), '"')
@@ -70,18 +72,42 @@ func (c *column) value(b []byte, v any) []byte {
 		if c.t.Kind == schema.Binary || c.dbType == "" && !utf8.Valid(x) {
 			return appendBase64(b, x)
 		}
-		return c.textual(b, string(x))
+		return textual(c, b, x)
 	case sqlgen.Blob:
 		return appendBase64(b, x)
 	case string:
-		return c.textual(b, x)
+		return textual(c, b, x)
 	}
 	return append(b, "null"...)
 }
 
+func (c *column) whole(b []byte, n int64) []byte {
+	switch {
+	case c.t.Kind == schema.Bool && (n == 0 || n == 1):
+		return strconv.AppendBool(b, n == 1)
+	case c.t.Kind == schema.Decimal && c.t.Scale > 0:
+		return c.decimal(b, strconv.FormatInt(n, 10)+"."+strings.Repeat("0", c.t.Scale))
+	}
+	return appendInt(b, n)
+}
+
 // textual encodes a text by the output's type: drivers hand over numbers beyond their own types, and all
 // decimals, as texts.
-func (c *column) textual(b []byte, s string) []byte {
+func textual[T string | ~[]byte](c *column, b []byte, s T) []byte {
+	switch c.t.Kind {
+	case schema.Integer, schema.Number, schema.Decimal, schema.JSON:
+		return c.spelled(b, string(s))
+	case schema.DateTime, schema.Time:
+		const none = ".000000"
+		if n := len(s) - len(none); c.computed && n >= 0 && string(s[n:]) == none {
+			s = s[:n]
+		}
+	}
+	return appendString(b, s)
+}
+
+// spelled encodes a number or a document that came as a text.
+func (c *column) spelled(b []byte, s string) []byte {
 	switch c.t.Kind {
 	case schema.Integer:
 		if w, frac, ok := strings.Cut(s, "."); ok && strings.Trim(frac, "0") == "" {
@@ -104,10 +130,6 @@ func (c *column) textual(b []byte, s string) []byte {
 	case schema.JSON:
 		if json.Valid([]byte(s)) {
 			return appendJSON(b, s)
-		}
-	case schema.DateTime, schema.Time:
-		if c.computed {
-			s = strings.TrimSuffix(s, ".000000")
 		}
 	}
 	return appendString(b, s)

@@ -81,7 +81,9 @@ type Engine struct {
 	// store keeps the operations of connections that have no table for them; nil when there are none.
 	store *control
 	// rules names all that the catalog says about which rows are whose.
-	rules    string
+	rules string
+	// byRole says that which fields a principal reads may hang on its attributes, through cases of row rules.
+	byRole   bool
 	writable map[*schema.Resource]Verbs
 	run      calls
 }
@@ -138,7 +140,7 @@ func New(cat *schema.Catalog, opts Options) (*Engine, error) {
 		return nil, err
 	}
 	opts.Writes = opts.Writes.filled()
-	e := &Engine{cat: cat, opts: opts, dbs: map[*schema.Connection]*database{}, kvs: map[*schema.Connection]Values{}, rules: rulesHash(cat), writable: writable(cat)}
+	e := &Engine{cat: cat, opts: opts, dbs: map[*schema.Connection]*database{}, kvs: map[*schema.Connection]Values{}, rules: rulesHash(cat), byRole: byRole(cat), writable: writable(cat)}
 	var err error
 	if e.sign, err = newSigner(append([][]byte{opts.Secret}, opts.Previous...)); err != nil {
 		return nil, err
@@ -264,6 +266,11 @@ func (e *Engine) Query(ctx context.Context, who *policy.Principal, raw []byte) (
 	if err != nil {
 		return nil, err
 	}
+	if e.needs(r) {
+		if who, err = e.known(ctx, who); err != nil {
+			return nil, err
+		}
+	}
 	after, err := e.seal.open(who, r)
 	if err != nil {
 		return nil, err
@@ -308,6 +315,11 @@ func (e *Engine) Explain(ctx context.Context, who *policy.Principal, raw []byte)
 	r, err := query.Decode(raw, e.opts.Limits)
 	if err != nil {
 		return nil, err
+	}
+	if e.needs(r) {
+		if who, err = e.known(ctx, who); err != nil {
+			return nil, err
+		}
 	}
 	after, err := e.seal.open(who, r)
 	if err != nil {

@@ -3,14 +3,13 @@ package engine
 import (
 	"context"
 	"database/sql"
+	"database/sql/driver"
 	"errors"
 
 	"resq/engine/plan"
 	"resq/engine/policy"
 	"resq/schema/problem"
 	"resq/schema/query"
-
-	"github.com/jmoiron/sqlx"
 )
 
 // execute runs a plan's statements and shapes the answer. A fault of the data may come from a row that the
@@ -37,17 +36,31 @@ func (e *Engine) execute(ctx context.Context, db *database, who *policy.Principa
 	return a, nil
 }
 
-// queryer is a pool or a transaction.
-type queryer interface {
-	QueryxContext(ctx context.Context, query string, args ...any) (*sqlx.Rows, error)
-}
-
-func (e *Engine) fetch(ctx context.Context, db *database, who *policy.Principal, p *plan.Plan, st statements, r *query.Request) (*Answer, error) {
+func (e *Engine) fetch(ctx context.Context, db *database, who *policy.Principal, p *plan.Plan, st statements, r *query.Request) (a *Answer, err error) {
+	read := func(total int64) func(driver.Rows) error {
+		return func(rows driver.Rows) error {
+			s, err := e.shaper(rows, db.driver, who, p, r)
+			if err != nil {
+				return err
+			}
+			if err := each(ctx, rows, s.vals, s.row); err != nil {
+				return err
+			}
+			a, err = s.answer(total)
+			return err
+		}
+	}
 	if st.count == nil {
-		return e.read(ctx, db, who, db.DB, p, st, r, -1)
+		err = db.query(ctx, st.rows.SQL, st.rows.Args, read(-1))
+		return a, err
 	}
 	// Rows and their number are read from one state of the data.
-	tx, err := db.BeginTxx(ctx, &sql.TxOptions{Isolation: db.isolation(), ReadOnly: true})
+	c, err := db.Conn(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer c.Close()
+	tx, err := c.BeginTx(ctx, &sql.TxOptions{Isolation: db.isolation(), ReadOnly: true})
 	if err != nil {
 		return nil, err
 	}
@@ -56,7 +69,8 @@ func (e *Engine) fetch(ctx context.Context, db *database, who *policy.Principal,
 	if err != nil {
 		return nil, err
 	}
-	return e.read(ctx, db, who, tx, p, st, r, total)
+	err = queryOn(ctx, c, st.rows.SQL, st.rows.Args, read(total))
+	return a, err
 }
 
 // isolation is that of a transaction that sees one state. SQLite's always do and its driver takes no level.
@@ -67,47 +81,14 @@ func (db *database) isolation() sql.IsolationLevel {
 	return sql.LevelRepeatableRead
 }
 
-func count(ctx context.Context, q queryer, st statements) (int64, error) {
-	rows, err := q.QueryxContext(ctx, st.count.SQL, st.count.Args...)
-	if err != nil {
-		return 0, err
-	}
-	defer rows.Close()
-	var n int64
-	if rows.Next() {
-		if err := rows.Scan(&n); err != nil {
-			return 0, err
-		}
-	}
-	return n, rows.Err()
+// rower is a pool or a transaction.
+type rower interface {
+	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
 }
 
-func (e *Engine) read(ctx context.Context, db *database, who *policy.Principal, q queryer, p *plan.Plan, st statements, r *query.Request, total int64) (*Answer, error) {
-	rows, err := q.QueryxContext(ctx, st.rows.SQL, st.rows.Args...)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	s, err := e.shaper(rows.Rows, db.driver, who, p, r)
-	if err != nil {
-		return nil, err
-	}
-	for rows.Next() {
-		if err := rows.Scan(s.dest...); err != nil {
-			return nil, err
-		}
-		more, err := s.row()
-		if err != nil {
-			return nil, err
-		}
-		if !more {
-			break
-		}
-	}
-	if err := rows.Err(); err != nil {
-		return nil, err
-	}
-	return s.answer(total)
+func count(ctx context.Context, in rower, st statements) (n int64, err error) {
+	err = in.QueryRowContext(ctx, st.count.SQL, st.count.Args...).Scan(&n)
+	return n, err
 }
 
 // messages are all that a caller learns of a fault of the database.

@@ -2,6 +2,8 @@ package engine
 
 import (
 	"context"
+	"database/sql/driver"
+	"fmt"
 	"strconv"
 
 	"resq/engine/plan"
@@ -28,43 +30,90 @@ func (e *Engine) options(ctx context.Context, v *policy.View, after []any) plan.
 	return o
 }
 
-// values computes a set, once for a call and only when a rule needs it. More values than its bound are an
-// error: a shortened set would show or hide the wrong rows.
+// values computes a set, once for a call and only when a rule needs it; nil when the principal lacks an attribute for
+// it. More values than its bound are an error: a shortened set would show or hide the wrong rows.
 func (e *Engine) values(ctx context.Context, v *policy.View, s *schema.Set, o plan.Options) ([]string, error) {
-	p, err := plan.ReadSet(v, s, o)
-	if err != nil || p == nil {
+	g, err := plan.ReadSet(v, s, o)
+	if err != nil || g == nil {
 		return nil, err
 	}
+	vals, seen := []string{}, map[string]bool{}
+	add := func(t string) error {
+		if seen[t] {
+			return nil
+		}
+		if len(vals) == s.Bound {
+			return problem.List{{Code: problem.DataIntegrity, Stage: problem.Policy, Reason: "set_bound",
+				Message: "a set of the row rules holds more values than its bound of " + strconv.Itoa(s.Bound), Hint: "the operator raises the bound in the catalog",
+				Err: fmt.Errorf("set %s", s.Name)}}
+		}
+		seen[t] = true
+		vals = append(vals, t)
+		return nil
+	}
+	for _, t := range g.Texts {
+		if err := add(t); err != nil {
+			return nil, err
+		}
+	}
+	for _, p := range g.Plans {
+		err := e.each(ctx, v.Who(), p, func(row []text) error {
+			if row[0].null {
+				return nil
+			}
+			return add(row[0].text)
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	return vals, nil
+}
+
+// A text is a value as rules compare it, alike on all databases; null is none.
+type text struct {
+	text string
+	null bool
+}
+
+// each runs a query of the catalog's own and gives its rows, one at a time.
+func (e *Engine) each(ctx context.Context, who *policy.Principal, p *plan.Plan, f func([]text) error) error {
 	db := e.dbs[p.Connection()]
 	st, err := sqlgen.Render(p, db.driver, false)
 	if err != nil {
-		return nil, err
+		return err
 	}
+	leave, err := db.queue.enter(ctx, who)
+	if err != nil {
+		return err
+	}
+	defer leave()
 	ctx, cancel := context.WithTimeout(ctx, db.timeout)
 	defer cancel()
-	rows, err := db.QueryxContext(ctx, st.SQL, st.Args...)
+	var refused error // by f, and no fault of the database
+	err = db.query(ctx, st.SQL, st.Args, func(rows driver.Rows) error {
+		cols, err := readColumns(rows, db.driver, p.Root().Out)
+		if err != nil {
+			return err
+		}
+		vals, row := make([]driver.Value, len(cols)), make([]text, len(cols))
+		for i := range cols {
+			cols[i].mask, cols[i].dataType, cols[i].lent = "", "", false // what a rule compares is the value itself
+		}
+		return each(ctx, rows, vals, func() (bool, error) {
+			for i, v := range vals {
+				t, ok := cols[i].text(cols[i].settled(v))
+				row[i] = text{t, !ok}
+			}
+			refused = f(row)
+			return refused == nil, nil
+		})
+	})
+	if refused != nil {
+		return refused
+	}
 	if err != nil {
-		return nil, problem.List{db.fault(ctx, err)}
+		return problem.List{db.fault(ctx, err)}
 	}
-	defer rows.Close()
-	out := p.Root().Out[0]
-	c := column{t: out.Type(), field: out.Field}
-	vals := []string{}
-	for rows.Next() {
-		var x any
-		if err := rows.Scan(&x); err != nil {
-			return nil, problem.List{db.fault(ctx, err)}
-		}
-		if len(vals) == s.Bound {
-			return nil, problem.List{{Code: problem.DataIntegrity, Stage: problem.Policy,
-				Message: "a set of the row rules holds more values than its bound of " + strconv.Itoa(s.Bound), Hint: "the operator raises the bound in the catalog"}}
-		}
-		if t, ok := c.stored(x); ok {
-			vals = append(vals, t)
-		}
-	}
-	if err := rows.Err(); err != nil {
-		return nil, problem.List{db.fault(ctx, err)}
-	}
-	return vals, nil
+	return nil
 }

@@ -3,9 +3,11 @@ package engine
 import (
 	"bytes"
 	"cmp"
-	"database/sql"
+	"database/sql/driver"
+	"fmt"
 	"slices"
 	"strconv"
+	"time"
 	"unicode/utf8"
 
 	"resq/engine/plan"
@@ -27,6 +29,8 @@ type Answer struct {
 
 	// Data gives the answer once more as JSON, where Text is none: of res-schema. Nil where it is.
 	Data func() []byte
+
+	pooled bool // Text is in bodies
 }
 
 // hardBytes is the largest answer, whatever the budget: a page always holds one row at least.
@@ -47,15 +51,37 @@ type column struct {
 	gathered bool // a string aggregate, with one character more than it may have
 	decode   func(any) any
 	dbType   string
+	lent     bool // a value that is lent can be written as it is
 }
 
-// A cell takes a value as the driver has it, until the next row is read: Rows.Scan would copy every text.
-type cell struct{ v *any }
+// A held value is a sort key of the last row, in room of its own.
+type held struct {
+	v    any
+	n    int64
+	f    float64
+	t    time.Time
+	text []byte
+	loan sqlgen.Loan
+}
 
-// Scan is part of sql.Scanner.
-func (c cell) Scan(v any) error {
-	*c.v = v
-	return nil
+// hold takes a value over from the driver.
+func (k *held) hold(v any) {
+	switch x := v.(type) {
+	case *int64:
+		k.n, k.v = *x, &k.n
+	case *float64:
+		k.f, k.v = *x, &k.f
+	case *time.Time:
+		k.t, k.v = *x, &k.t
+	case *sqlgen.Loan:
+		k.loan = append(k.loan[:0], *x...)
+		k.v = &k.loan
+	case []byte:
+		k.text = append(k.text[:0], x...)
+		k.v = k.text
+	default:
+		k.v = v
+	}
 }
 
 // A shaper turns rows into an answer.
@@ -67,40 +93,64 @@ type shaper struct {
 	cols  []column
 	key   func(dbType string, column bool, v any) (any, bool)
 	shown int
-	vals  []any
-	dest  []any // the vals, as Rows.Scan wants them
+	vals  []driver.Value
 
 	body    []byte
 	one     []byte
 	n       int64
-	last    []any
+	last    []held
 	more    bool
 	cut     bool
 	textCut bool
 	notices []string
 }
 
-func (e *Engine) shaper(rows *sql.Rows, d Driver, who *policy.Principal, p *plan.Plan, r *query.Request) (*shaper, error) {
+func (e *Engine) shaper(rows driver.Rows, d Driver, who *policy.Principal, p *plan.Plan, r *query.Request) (*shaper, error) {
 	root := p.Root()
-	cols, err := columnsOf(rows, d, root.Out)
+	cols, err := readColumns(rows, d, root.Out)
 	if err != nil {
 		return nil, err
 	}
-	s := &shaper{cols: cols, key: d.Key, e: e, who: who, p: p, r: r, shown: len(root.Out) - root.Hidden, vals: make([]any, len(root.Out)), dest: make([]any, len(root.Out)), notices: p.Notices()}
-	for i := range root.Out {
-		s.dest[i] = cell{&s.vals[i]}
+	s := &shaper{cols: cols, key: d.Key, e: e, who: who, p: p, r: r, shown: len(root.Out) - root.Hidden, vals: make([]driver.Value, len(root.Out)), notices: p.Notices()}
+	s.last = make([]held, len(p.Page().Keys))
+	text := r.Format == query.CSV || r.Format == query.Markdown
+	for i := range cols {
+		cols[i].lent = cols[i].lent && i < s.shown && !text
 	}
-	s.body = make([]byte, 0, 1024)
+	s.body = bodies.Take(1024)
 	s.head()
 	return s, nil
 }
 
-// columnsOf says how each output of a statement is encoded.
-func columnsOf(rows *sql.Rows, d Driver, out []*plan.Output) ([]column, error) {
-	types, err := rows.ColumnTypes()
-	if err != nil {
-		return nil, err
+// typesOf gives the types of columns, as the driver names them.
+func typesOf(rows driver.Rows) func(i int) string {
+	if t, ok := rows.(driver.RowsColumnTypeDatabaseTypeName); ok {
+		return t.ColumnTypeDatabaseTypeName
 	}
+	return func(int) string { return "" }
+}
+
+// readColumns says how each value of rows is encoded.
+func readColumns(rows driver.Rows, d Driver, out []*plan.Output) ([]column, error) {
+	if n := len(rows.Columns()); n != len(out) {
+		return nil, fmt.Errorf("engine: %d columns for %d outputs", n, len(out))
+	}
+	return columnsOf(typesOf(rows), d, out), nil
+}
+
+// settled gives what a value of the driver means. One that is lent stays so where it can be written as it is.
+func (c *column) settled(v any) any {
+	if c.lent || v == nil {
+		return v
+	}
+	if v = sqlgen.Owned(v); c.decode != nil {
+		v = c.decode(v)
+	}
+	return v
+}
+
+// columnsOf says how each output of a statement is encoded.
+func columnsOf(dbType func(i int) string, d Driver, out []*plan.Output) []column {
 	cols := make([]column, len(out))
 	for i, o := range out {
 		c := column{name: o.Name, t: o.Type(), field: o.Field, mask: o.Mask, dataType: o.DataType, computed: o.Calculated()}
@@ -111,14 +161,13 @@ func columnsOf(rows *sql.Rows, d Driver, out []*plan.Output) ([]column, error) {
 			c.numbers = c.path && x.Source.Walk.Child.Type.Kind == schema.Integer
 			c.zoned, _ = x.Zoned()
 		}
-		if i < len(types) {
-			c.dbType = types[i].DatabaseTypeName()
-			c.decode = d.Decode(c.dbType, cmp.Or(o.Field, c.zoned))
-		}
+		c.dbType = dbType(i)
+		c.decode = d.Decode(c.dbType, cmp.Or(o.Field, c.zoned))
+		c.lent = c.decode == nil && c.mask == "" && !c.path && c.dataType == "" && !c.gathered
 		c.quoted = appendString(make([]byte, 0, len(o.Name)+2), o.Name)
 		cols[i] = c
 	}
-	return cols, nil
+	return cols
 }
 
 // head writes what stands before the rows.
@@ -171,9 +220,7 @@ func (s *shaper) row() (bool, error) {
 		return false, nil
 	}
 	for i := range s.vals {
-		if d := s.cols[i].decode; d != nil && s.vals[i] != nil {
-			s.vals[i] = d(s.vals[i])
-		}
+		s.vals[i] = s.cols[i].settled(s.vals[i])
 	}
 	if s.n == 0 {
 		s.walkNotices()
@@ -201,15 +248,8 @@ func (s *shaper) row() (bool, error) {
 	}
 	s.body = append(s.body, s.one...)
 	s.n++
-	if len(page.Keys) > 0 {
-		s.last = s.last[:0]
-		for _, k := range page.Keys {
-			v := s.vals[k]
-			if text, ok := v.([]byte); ok { // which is the driver's own until the next row
-				v = bytes.Clone(text)
-			}
-			s.last = append(s.last, v)
-		}
+	for i, k := range page.Keys {
+		s.last[i].hold(s.vals[k])
 	}
 	return true, nil
 }
@@ -309,7 +349,7 @@ func (s *shaper) answer(total int64) (*Answer, error) {
 	if s.n == 0 && s.r.Recursive != nil && page.Offset == 0 && s.r.Cursor == "" {
 		s.notices = append(s.notices, "EMPTY_WALK: no row was reached; the root is a value of pField, and the empty text stands for no parent")
 	}
-	a := &Answer{Rows: int(s.n), Cut: s.cut}
+	a := &Answer{Rows: int(s.n), Cut: s.cut, pooled: true}
 	var meta []byte
 	if total >= 0 {
 		meta = strconv.AppendInt(append(meta, `,"total":`...), total, 10)

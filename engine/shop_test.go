@@ -85,7 +85,7 @@ func newBench(t testing.TB, on testdb.Engine, files fstest.MapFS, dsn map[string
 	for _, f := range change {
 		f(&opts)
 	}
-	files["connections.yaml"] = &fstest.MapFile{Data: connections(on.Name, dsn, opts.Control != "")}
+	files["connections.yaml"] = &fstest.MapFile{Data: connections(dsn, opts.Control != "")}
 	var err error
 	if b.catalog, err = schema.LoadFS(files, schema.LoadOptions{}); err != nil {
 		t.Fatalf("catalog:\n%v", err)
@@ -101,10 +101,11 @@ func newBench(t testing.TB, on testdb.Engine, files fstest.MapFS, dsn map[string
 }
 
 // connections writes the part of a catalog that the tests decide: where the databases are.
-func connections(driver string, dsn map[string]string, apart bool) []byte {
+func connections(dsn map[string]string, apart bool) []byte {
 	var s strings.Builder
 	s.WriteString("version: 1\nconnections:\n")
 	for name, d := range dsn {
+		driver, _, _ := strings.Cut(d, ":")
 		fmt.Fprintf(&s, "  %s: {driver: %s, dsn: %q, mode: write, operations: %s}\n", name, driver, d, map[bool]string{true: "control", false: "database"}[apart])
 	}
 	return []byte(s.String())

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"database/sql/driver"
 	"encoding/json"
 
 	"resq/engine/plan"
@@ -9,8 +10,6 @@ import (
 	"resq/engine/sqlgen"
 	"resq/schema/problem"
 	"resq/schema/query"
-
-	"github.com/jmoiron/sqlx"
 )
 
 // A table is the rows of one statement, each value as the JSON that an answer shows.
@@ -138,44 +137,33 @@ func (r *reading) run(q *query.Request, do func(ctx context.Context, db *databas
 	return nil
 }
 
-func readTable(ctx context.Context, db *database, p *plan.Plan, st *sqlgen.Statement) (*table, error) {
-	rows, err := db.QueryxContext(ctx, st.SQL, st.Args...)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	return scanTable(rows, db.driver, p)
+func readTable(ctx context.Context, db *database, p *plan.Plan, st *sqlgen.Statement) (t *table, err error) {
+	err = db.query(ctx, st.SQL, st.Args, func(rows driver.Rows) error {
+		t, err = scanTable(ctx, rows, db.driver, p)
+		return err
+	})
+	return t, err
 }
 
-func scanTable(rows *sqlx.Rows, d Driver, p *plan.Plan) (*table, error) {
+func scanTable(ctx context.Context, rows driver.Rows, d Driver, p *plan.Plan) (*table, error) {
 	root := p.Root()
-	cols, err := columnsOf(rows.Rows, d, root.Out)
+	cols, err := readColumns(rows, d, root.Out)
 	if err != nil {
 		return nil, err
 	}
 	shown, page := len(root.Out)-root.Hidden, p.Page()
 	t := &table{width: shown, buf: make([]byte, 0, 1024)}
-	vals, dest := make([]any, len(cols)), make([]any, len(cols))
-	for i := range vals {
-		dest[i] = cell{&vals[i]}
-	}
-	for rows.Next() {
+	vals := make([]driver.Value, len(cols))
+	return t, each(ctx, rows, vals, func() (bool, error) {
 		if page.Limit >= 0 && int64(t.rows) == page.Limit {
 			t.more = true
-			break
-		}
-		if err := rows.Scan(dest...); err != nil {
-			return nil, err
+			return false, nil
 		}
 		for i := range shown {
-			v := vals[i]
-			if d := cols[i].decode; d != nil && v != nil {
-				v = d(v)
-			}
-			t.buf = cols[i].json(t.buf, v)
+			t.buf = cols[i].json(t.buf, cols[i].settled(vals[i]))
 			t.ends = append(t.ends, len(t.buf))
 		}
 		t.rows++
-	}
-	return t, rows.Err()
+		return true, nil
+	})
 }

@@ -25,10 +25,11 @@ func (w *write) read(ctx context.Context, tx *sqlx.Tx, p *plan.Plan) (*rowset, e
 		return nil, err
 	}
 	defer rows.Close()
-	set := &rowset{}
-	if set.cols, err = columnsOf(rows.Rows, w.db.driver, p.Root().Out); err != nil {
+	types, err := rows.ColumnTypes()
+	if err != nil {
 		return nil, err
 	}
+	set := &rowset{cols: columnsOf(func(i int) string { return types[i].DatabaseTypeName() }, w.db.driver, p.Root().Out)}
 	for rows.Next() {
 		vals := make([]any, len(set.cols))
 		dest := make([]any, len(vals))

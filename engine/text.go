@@ -35,7 +35,7 @@ const hexDigits = "0123456789abcdef"
 
 // appendString writes a JSON string. What cannot be seen, or changes how other text is seen, is escaped, so
 // that data cannot disguise itself; broken UTF-8 becomes U+FFFD.
-func appendString(b []byte, s string) []byte {
+func appendString[T string | ~[]byte](b []byte, s T) []byte {
 	b = append(b, '"')
 	start := 0
 	for i := 0; i < len(s); {
@@ -61,7 +61,7 @@ func appendString(b []byte, s string) []byte {
 			start = i
 			continue
 		}
-		r, n := utf8.DecodeRuneInString(s[i:])
+		r, n := utf8.DecodeRuneInString(string(s[i:min(i+utf8.UTFMax, len(s))]))
 		switch {
 		case r == utf8.RuneError && n == 1:
 			b = append(append(b, s[start:i]...), "\ufffd"...)

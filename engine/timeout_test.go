@@ -65,7 +65,7 @@ func openSlow(t *testing.T, on testdb.Engine, dsn string, timeout time.Duration)
 	t.Helper()
 	cat, err := schema.LoadFS(fstest.MapFS{
 		"catalog.yaml":     {Data: []byte(slowCatalog)},
-		"connections.yaml": {Data: connections(on.Name, map[string]string{"default": dsn}, false)},
+		"connections.yaml": {Data: connections(map[string]string{"default": dsn}, false)},
 	}, schema.LoadOptions{})
 	if err != nil {
 		t.Fatal(err)

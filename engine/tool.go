@@ -51,6 +51,10 @@ func (e *Engine) CallTool(ctx context.Context, who *policy.Principal, call Call)
 	if !ok || !offered(who, t) {
 		return nil, problem.List{{Code: problem.UnknownTool, Stage: problem.Raw, Message: "no tool " + problem.Quote(call.Tool)}}
 	}
+	who, err := e.known(ctx, who)
+	if err != nil {
+		return nil, err
+	}
 	// Every kind of tool has its case here.
 	switch t.Kind {
 	case "preset":

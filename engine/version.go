@@ -180,7 +180,7 @@ func version(r *schema.Resource, set *rowset, children []dependents) string {
 // rules, and what the principal brings. When it changes, previews end (security.md 3.3).
 func policyHash(who *policy.Principal, r *schema.Resource, rules string) string {
 	d := newDigest("resq-cat-v1")
-	for _, s := range []string{r.Code, r.Name, r.Connection.Name, r.Schema, r.Table, r.Confirm, rules} {
+	for _, s := range []string{r.Code, r.Name, r.Connection.Name, r.Schema, r.Table, r.Confirm, rules, who.User} {
 		d.text(s)
 	}
 	for _, list := range [][]string{r.Writes, r.Roles, who.Roles, who.Scopes} {
@@ -244,8 +244,20 @@ func rulesHash(cat *schema.Catalog) string {
 	}
 	for _, s := range cat.Sets {
 		d.text(s.Name)
-		for _, q := range s.Queries {
-			put(q)
+		for _, m := range s.Members {
+			put(m.Query)
+			put(m.Value)
+			d.text(m.Attribute)
+			d.text(m.Func)
+			if m.Set != nil {
+				d.text(m.Set.Name)
+			}
+		}
+	}
+	if cat.Owner != nil {
+		for _, q := range cat.Owner.Queries {
+			put(q.Query)
+			put(q.Lists)
 		}
 	}
 	for _, r := range cat.Resources {

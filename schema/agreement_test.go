@@ -178,11 +178,22 @@ func decodeAll(f *file) {
 			condition(c.cond)
 		}
 	}
+	request := func(r raw) {
+		if r.given() {
+			l.decodeRequest(f, r)
+		}
+	}
 	for _, s := range f.decl.sets {
 		for _, q := range s.queries {
-			if q.given() {
-				l.decodeRequest(f, q)
-			}
+			request(q)
+		}
+		for _, m := range s.union {
+			request(m.query)
+		}
+	}
+	for _, o := range f.decl.owners {
+		for _, q := range o.queries {
+			request(q)
 		}
 	}
 }

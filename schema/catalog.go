@@ -78,6 +78,7 @@ type Field struct {
 	Mask                    string // "", redact or last4
 	System                  string // the role the engine fills it in for; "" is an ordinary field
 	Roles                   []string
+	Resource                *Resource // whose field it is
 	At                      Pos
 }
 
@@ -123,10 +124,13 @@ type Rule struct {
 
 // A Case is one branch of a rule.
 type Case struct {
-	When *query.Node // over attributes of the principal; nil always holds
-	All  bool        // rows: all
-	None bool        // rows: none
-	Rows *query.Node // else this condition; its fields may be $arg
+	// Roles are those of which the principal must have one; none always holds. While the case decides, the principal
+	// reads the fields of the resource as these roles alone: what another role may read is of other rows.
+	Roles []string
+	When  *query.Node // over attributes of the principal; nil always holds
+	All   bool        // rows: all
+	None  bool        // rows: none
+	Rows  *query.Node // else this condition; its fields may be $arg
 
 	Assigns []Assign // what new rows get
 }
@@ -134,14 +138,51 @@ type Case struct {
 // An Assign gives an argument of a rule a value in new rows: an attribute of the principal, or a text.
 type Assign struct{ Arg, Attribute, Text string }
 
-// A Set is a named list of values, computed for each call from the union of its queries.
+// A Set is a named list of values, computed for each call as the union of its members.
 type Set struct {
-	Name       string
+	Name    string
+	Members []Member
+	Bound   int  // more values than this fail the call
+	Stated  bool // the file says the bound; then the values are counted even where they need not be carried
+	At      Pos
+}
+
+// A Member is one part of a set: exactly one of these is there.
+type Member struct {
+	Query      *query.Request
+	Connection *Connection // where the query runs
+	Set        *Set        // all values of another set
+	Attribute  string      // of the principal: its value, or its values
+	Func       string      // a func token of the principal, alike
+	Value      *string     // a constant
+}
+
+// On says whether all values of the set can be had on a connection: every query of it runs there, also of the sets
+// that it holds, and none of those has a bound to be watched.
+func (s *Set) On(c *Connection) bool {
+	if s.Stated {
+		return false
+	}
+	for _, m := range s.Members {
+		if m.Query != nil && m.Connection != c || m.Set != nil && !m.Set.On(c) {
+			return false
+		}
+	}
+	return true
+}
+
+// An Owner says how the user that a principal acts for becomes attributes and func tokens: the outputs of queries. Each
+// query may name what the ones before it gave; the first decides whether there is such a user.
+type Owner struct {
+	Queries []OwnerQuery
+	At      Pos
+}
+
+// An OwnerQuery is one query of an Owner. It sees all rows.
+type OwnerQuery struct {
+	Query      *query.Request
 	Connection *Connection
-	Queries    []*query.Request
-	Bound      int  // more values than this fail the call
-	Stated     bool // the file says the bound; then the values are counted even where they need not be carried
-	At         Pos
+	Lists      []bool // of each output: whether it is the list of its values in all rows
 }
 
 // A TextMap is a named map from stored codes to what a person reads.
@@ -161,6 +202,7 @@ type Catalog struct {
 	Resources   []*Resource
 	Rules       []*Rule
 	Sets        []*Set
+	Owner       *Owner // nil: principals have what the configuration gives them
 	Texts       []*TextMap
 	Tools       []*Tool
 	Hash        string // SHA-256 over the files, hex

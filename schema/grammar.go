@@ -10,6 +10,7 @@ type (
 		resources   []resDecl
 		rules       []ruleDecl
 		sets        []setDecl
+		owners      []ownerDecl
 		texts       []textDecl
 		tools       []toolDecl
 	}
@@ -65,17 +66,29 @@ type (
 		cases []caseDecl
 	}
 	caseDecl struct {
-		at   place
-		when raw
-		all  word // all or none
-		cond raw
-		set  []argDecl
+		at    place
+		roles []word
+		when  raw
+		all   word // all or none
+		cond  raw
+		set   []argDecl
 	}
 	setDecl struct {
 		at      place
 		name    word
 		queries []raw
+		union   []memberDecl
 		bound   number
+	}
+	memberDecl struct {
+		at                           place
+		set, attribute, token, value word
+		query                        raw
+	}
+	ownerDecl struct {
+		at      place
+		queries []raw
+		lists   []word
 	}
 	textDecl struct {
 		name   word
@@ -98,6 +111,7 @@ var fileTable = &table[fileDecl]{
 			namedOf(func(f *fileDecl) *[]ruleDecl { return &f.rules }, aCode, func(r *ruleDecl) *word { return &r.name }, mapping(ruleTable))},
 		{"sets", "Lists of values by name, read anew for each call; conditions compare with them through tokenType set.", false,
 			namedOf(func(f *fileDecl) *[]setDecl { return &f.sets }, aCode, func(s *setDecl) *word { return &s.name }, mapping(setTable))},
+		{"principal", "How the user that a caller acts for becomes attributes, read anew for each call. Once in a catalog.", false, ownerShape()},
 		{"texts", "Maps by name from a stored code to what a person reads.", false,
 			namedOf(func(f *fileDecl) *[]textDecl { return &f.texts }, aCode, func(t *textDecl) *word { return &t.name }, labelsShape())},
 		{"tools", "The business tools: calls with arguments of their own.", false,

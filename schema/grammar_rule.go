@@ -4,6 +4,7 @@ import (
 	"go.yaml.in/yaml/v4"
 
 	"resq/schema/problem"
+	"resq/schema/query"
 )
 
 var softTable = &table[softDecl]{
@@ -59,6 +60,8 @@ var caseTable = &table[caseDecl]{
 	about: "One branch of a rule.",
 	at:    func(c *caseDecl) *place { return &c.at },
 	keys: []key[caseDecl]{
+		{"roles", "The case is for callers with one of these roles; while it decides, they read the fields of the resource as these roles alone.", false,
+			texts(func(c *caseDecl) *[]word { return &c.roles }, anIdent)},
 		{"when", "A condition whose fields are attributes of the principal; left out, the case always holds.", false,
 			rawOf(func(c *caseDecl) *raw { return &c.when }, "a condition", "condition")},
 		{"rows", "all, none, or the condition that a row must meet.", true, caseRowsShape()},
@@ -70,30 +73,25 @@ var caseTable = &table[caseDecl]{
 
 var setTable = &table[setDecl]{
 	def: "set", what: "set",
-	about:   "The distinct values of one or several queries with one output each, all on one connection.",
+	about:   "Distinct values: those of one or several queries with one output each, on any connections, or a union of other sets.",
 	at:      func(s *setDecl) *place { return &s.at },
-	exactly: []string{"query", "queries"},
+	exactly: []string{"query", "queries", "union"},
 	keys: []key[setDecl]{
-		{"query", "The one query.", false, shape[setDecl]{
-			read: func(f *file, name string, n *yaml.Node, into *setDecl) {
-				into.queries = make([]raw, 1)
-				aRequest.read(f, name, n, &into.queries[0])
-			},
-			schema: aRequest.schema,
-		}},
-		{"queries", "Several queries; the set holds the values of all of them.", false, shape[setDecl]{
+		{"query", "The one query.", false, oneRequest(func(s *setDecl) *[]raw { return &s.queries })},
+		{"queries", "Several queries; the set holds the values of all of them.", false, requests(func(s *setDecl) *[]raw { return &s.queries })},
+		{"union", "What the set holds the values of: names of other sets, attributes of the principal, queries and constants.", false, shape[setDecl]{
 			read: func(f *file, name string, n *yaml.Node, into *setDecl) {
 				list, ok := items(f, name, n)
 				if ok && len(list) == 0 {
 					f.tell(placeOf(n), "", "%q must not be empty", name)
 				}
-				into.queries = make([]raw, len(list))
+				into.union = make([]memberDecl, len(list))
 				for i, c := range list {
-					aRequest.read(f, name, c, &into.queries[i])
+					aMember.read(f, name, c, &into.union[i])
 				}
 			},
 			schema: func(d *definitions) object {
-				return object{"type": "array", "items": aRequest.schema(d), "minItems": 1}
+				return object{"type": "array", "items": aMember.schema(d), "minItems": 1}
 			},
 		}},
 		{"bound", "More values than this fail the call instead of being cut; 10000 is the default.", false,
@@ -101,7 +99,89 @@ var setTable = &table[setDecl]{
 	},
 }
 
+var memberTable = &table[memberDecl]{
+	def: "member", what: "member of a union",
+	about:   "One part of a set.",
+	at:      func(m *memberDecl) *place { return &m.at },
+	exactly: []string{"set", "principal", "func", "query", "value"},
+	keys: []key[memberDecl]{
+		{"set", "The name of another set.", false, text(func(m *memberDecl) *word { return &m.set }, aCode)},
+		{"principal", "An attribute of the principal: its value, or its values.", false, text(func(m *memberDecl) *word { return &m.attribute }, anIdent)},
+		{"func", "A value of the caller's session.", false, choice(func(m *memberDecl) *word { return &m.token }, query.Funcs...)},
+		{"query", "A query with one output.", false, rawOf(func(m *memberDecl) *raw { return &m.query }, "a request", "request")},
+		{"value", "A constant.", false, text(func(m *memberDecl) *word { return &m.value }, aScalar)},
+	},
+}
+
+// aMember is the name of a set, or a member in full.
+var aMember = shape[memberDecl]{
+	read: func(f *file, name string, n *yaml.Node, into *memberDecl) {
+		if deref(n).Kind == yaml.ScalarNode {
+			into.at = placeOf(n)
+			into.set, _ = readWord(f, name, n, aCode)
+			return
+		}
+		memberTable.read(f, "", n, into)
+	},
+	schema: func(d *definitions) object { return object{"anyOf": []object{aCode.schema(), memberTable.schema(d)}} },
+}
+
+var ownerTable = &table[ownerDecl]{
+	def: "principal", what: "principal", proper: true,
+	about: "The outputs of the queries are the attributes of whoever acts for the user; an output called UserID, UserUuid, UserRolesUuid, " +
+		"UserPlatform or UserSaaS is that func token, too. The queries compare with the user through tokenType func, token UserID, and with outputs of the " +
+		"queries before them through tokenType principal. When the first gives no row, there is no such user: every row rule denies.",
+	at:      func(o *ownerDecl) *place { return &o.at },
+	exactly: []string{"query", "queries"},
+	keys: []key[ownerDecl]{
+		{"query", "The one query.", false, oneRequest(func(o *ownerDecl) *[]raw { return &o.queries })},
+		{"queries", "Several queries, on any connections, run one after the other.", false, requests(func(o *ownerDecl) *[]raw { return &o.queries })},
+		{"lists", "The outputs that are lists: all values of all rows. Any other output has one value.", false, texts(func(o *ownerDecl) *[]word { return &o.lists }, anIdent)},
+	},
+}
+
+// ownerShape is the principal of a catalog. It is kept as a list, so that a second one can be told.
+func ownerShape() shape[fileDecl] {
+	return shape[fileDecl]{
+		read: func(f *file, name string, n *yaml.Node, into *fileDecl) {
+			into.owners = append(into.owners, ownerDecl{})
+			ownerTable.read(f, "", n, &into.owners[len(into.owners)-1])
+		},
+		schema: ownerTable.schema,
+	}
+}
+
 var aRequest = rawOf(func(r *raw) *raw { return r }, "a request", "request")
+
+// oneRequest is a request, as a list of one.
+func oneRequest[T any](to func(*T) *[]raw) shape[T] {
+	return shape[T]{
+		read: func(f *file, name string, n *yaml.Node, into *T) {
+			*to(into) = make([]raw, 1)
+			aRequest.read(f, name, n, &(*to(into))[0])
+		},
+		schema: aRequest.schema,
+	}
+}
+
+// requests is a list of requests that is not empty.
+func requests[T any](to func(*T) *[]raw) shape[T] {
+	return shape[T]{
+		read: func(f *file, name string, n *yaml.Node, into *T) {
+			list, ok := items(f, name, n)
+			if ok && len(list) == 0 {
+				f.tell(placeOf(n), "", "%q must not be empty", name)
+			}
+			*to(into) = make([]raw, len(list))
+			for i, c := range list {
+				aRequest.read(f, name, c, &(*to(into))[i])
+			}
+		},
+		schema: func(d *definitions) object {
+			return object{"type": "array", "items": aRequest.schema(d), "minItems": 1}
+		},
+	}
+}
 
 // labelsShape is the map of a text. A code may be written as a number, a label as well.
 func labelsShape() shape[textDecl] {

@@ -116,7 +116,9 @@ func (p *Param) literal(text string) string {
 func answerSchema(t *Tool) []byte {
 	p := t.Preset
 	var parts, must []string
-	add := func(name, schema string) { parts, must = append(parts, asJSON(name)+":"+schema), append(must, asJSON(name)) }
+	add := func(name, schema string) {
+		parts, must = append(parts, asJSON(name)+":"+schema), append(must, asJSON(name))
+	}
 	switch p.Shape {
 	case "list":
 		add("total", `{"type":"integer"}`)
@@ -159,7 +161,9 @@ func recordSchema(list []*Column) string {
 	return `{"type":"object","properties":{` + strings.Join(parts, ",") + `}}`
 }
 
-func orNull(schema string) string { return strings.Replace(schema, `"type":"object"`, `"type":["object","null"]`, 1) }
+func orNull(schema string) string {
+	return strings.Replace(schema, `"type":"object"`, `"type":["object","null"]`, 1)
+}
 
 func arrayOfSchema(schema string) string { return `{"type":"array","items":` + schema + `}` }
 

@@ -139,6 +139,7 @@ func (l *loader) load() (*Catalog, error) {
 	l.bindRelations()
 	l.bindRules()
 	l.bindSets()
+	l.bindOwner()
 	l.bindRows()
 	l.refuseCycles()
 	l.declareTools()

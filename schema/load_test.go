@@ -212,7 +212,7 @@ func TestSetsAcrossConnections(t *testing.T) {
 		t.Fatal(err)
 	}
 	s, ok := c.Set("agents")
-	if !ok || s.Connection.Name != "m0" || s.Bound != defaultBound || len(s.Queries) != 2 {
+	if !ok || s.Bound != defaultBound || len(s.Members) != 2 || s.Members[0].Connection.Name != "m0" || !s.On(s.Members[0].Connection) {
 		t.Fatalf("set %+v", s)
 	}
 	if site := resourceOf(t, c, "Site"); site.Connection.Name != "m1" || site.Rows.Args["property"].Code != "property_id" {

@@ -16,6 +16,7 @@ type names struct {
 	raw        raw
 	rule       *Rule       // whose arguments may be named
 	set        *setUnit    // whose query this is
+	owner      *ownerUnit  // whose query this is
 	connection *Connection // that every resource must be on; nil when it is not known
 	uses       []*Resource // resources that queries read
 	broken     map[*query.Leaf]bool
@@ -84,10 +85,15 @@ func (n *names) leaf(x *query.Leaf, s *scope, main *source) {
 	default:
 		n.field(owner, x.Field, x.At+"/field")
 	}
+	if n.owner != nil {
+		n.owner.token(n, x)
+	}
 	switch x.TokenType {
 	case query.TokenField:
-		if n.rule != nil && strings.HasPrefix(x.Token, "$") {
-			n.tell(x.At+"/token", argumentHint, "an argument of a rule stands for a field, not for a token")
+		if arg, ok := strings.CutPrefix(x.Token, "$"); ok && n.rule != nil {
+			if !slices.Contains(n.rule.Args, arg) {
+				n.tell(x.At+"/token", problem.OneOf(arg, n.rule.Args), "the rule %s declares no argument %s", problem.Quote(n.rule.Name), problem.Quote(arg))
+			}
 			return
 		}
 		n.path(s, x.Token, x.At+"/token")
@@ -98,7 +104,9 @@ func (n *names) leaf(x *query.Leaf, s *scope, main *source) {
 			n.request(x.Query, s)
 		}
 	case query.TokenSet:
-		n.useSet(x)
+		if n.owner == nil {
+			n.useSet(x)
+		}
 	case query.TokenPrincipal:
 		if x.Token == "" {
 			n.tell(x.At+"/token", "token: ATTRIBUTE", "the condition names no attribute of the principal")
@@ -117,7 +125,7 @@ func (n *names) useSet(x *query.Leaf) {
 	}
 }
 
-const argumentHint = "write $name as field, outside of queries: {field: $name, operator: IN, tokenType: query, query: …}"
+const argumentHint = "compare a field of the query with it: {field: FIELD, operator: =, tokenType: field, token: $name}"
 
 // argument says whether name is an argument of the rule at hand; one that cannot stand here is told. Arguments are
 // fields of the guarded resource, so that inside a query, where another resource is the main one, there are none.

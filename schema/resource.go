@@ -74,7 +74,7 @@ func (l *loader) declareField(u *resUnit, d *fieldDecl) {
 		Unsigned: d.unsigned.on, Zone: d.zone.on, Native: d.native.text, Array: d.array.on,
 		Required: d.required.on, NotNull: d.nullable.at.given() && !d.nullable.on, Generated: d.generated.on,
 		MaxLength: d.maxLength.n, Default: d.def.text, Values: textsOf(d.values), Mask: d.mask.text, System: d.system.text,
-		Roles: textsOf(d.roles), At: u.file.pos(d.code.at),
+		Roles: textsOf(d.roles), Resource: u.res, At: u.file.pos(d.code.at),
 	}
 	x.Type, _ = ParseType(d.typ.text)
 	if x.Column == "" {

@@ -126,12 +126,12 @@ func (l *loader) bindRules() {
 		}
 		for i := range u.decl.cases {
 			d := &u.decl.cases[i]
-			c := Case{All: d.all.text == "all", None: d.all.text == "none"}
+			c := Case{All: d.all.text == "all", None: d.all.text == "none", Roles: textsOf(d.roles)}
 			if d.when.given() {
 				if c.When = l.decodeCondition(u.file, d.when); c.When != nil {
 					checkAttributes(u.file, d.when, c.When)
 				}
-			} else if i+1 < len(u.decl.cases) {
+			} else if len(c.Roles) == 0 && i+1 < len(u.decl.cases) {
 				u.file.tell(u.decl.cases[i+1].at, "put the case without a condition last", "this case is never reached: the one before it always holds")
 			}
 			if d.cond.given() {
@@ -186,39 +186,70 @@ func checkAttributes(f *file, r raw, n *query.Node) {
 	}
 }
 
-// bindSets reads the queries of every set.
+// bindSets reads the members of every set.
 func (l *loader) bindSets() {
 	for _, u := range l.setUnits {
 		for _, r := range u.decl.queries {
-			if r.given() {
-				if q := l.decodeRequest(u.file, r); q != nil {
-					l.bindSetQuery(u, r, q)
-				}
-			}
+			l.bindSetQuery(u, r)
+		}
+		for i := range u.decl.union {
+			l.bindMember(u, &u.decl.union[i])
 		}
 	}
 }
 
-func (l *loader) bindSetQuery(u *setUnit, r raw, q *query.Request) {
+func (l *loader) bindMember(u *setUnit, d *memberDecl) {
+	switch {
+	case d.query.given():
+		l.bindSetQuery(u, d.query)
+	case d.set.given():
+		found, ok := l.sets[d.set.text]
+		if !ok {
+			u.file.tell(d.set.at, l.nearest("set", d.set.text, func() []string { return keysOf(l.sets) }), "no set %s", problem.Quote(d.set.text))
+			return
+		}
+		u.uses = append(u.uses, found.thing)
+		u.set.Members = append(u.set.Members, Member{Set: found.thing})
+	case d.attribute.given():
+		u.set.Members = append(u.set.Members, Member{Attribute: d.attribute.text})
+	case d.token.given():
+		u.set.Members = append(u.set.Members, Member{Func: d.token.text})
+	case d.value.given():
+		u.set.Members = append(u.set.Members, Member{Value: &d.value.text})
+	}
+}
+
+func (l *loader) bindSetQuery(u *setUnit, r raw) {
+	if !r.given() {
+		return
+	}
+	q := l.decodeRequest(u.file, r)
+	if q == nil {
+		return
+	}
 	name := problem.Quote(u.set.Name)
+	l.uncut(u.file, r, q, "the set "+name, "leave it out; bound says how many values are too many")
+	n := &names{l: l, file: u.file, raw: r, set: u}
+	if main, ok := l.resources[q.Resource]; ok {
+		n.connection = main.thing.Connection
+	}
+	outputs := n.request(q, nil)
+	if outputs != nil && len(outputs) != 1 {
+		u.file.tell(follow(r.node, "/fields"), "name one under fields", "a query of the set %s must have one output", name)
+	}
+	u.set.Members = append(u.set.Members, Member{Query: q, Connection: n.connection})
+}
+
+// uncut refuses what would make a query of the catalog give a part of its rows.
+func (l *loader) uncut(f *file, r raw, q *query.Request, what, hint string) {
 	for _, k := range []struct {
 		key   string
 		given bool
 	}{{"limit", q.Limit >= 0}, {"offset", q.Offset > 0}, {"total", q.Total}, {"cursor", q.Cursor != ""}, {"format", q.Format != query.Columns}} {
 		if k.given {
-			u.file.tell(follow(r.node, "/"+k.key), "leave it out; bound says how many values are too many", "the set %s must not be cut by %s", name, k.key)
+			f.tell(follow(r.node, "/"+k.key), hint, "%s must not be cut by %s", what, k.key)
 		}
 	}
-	n := &names{l: l, file: u.file, raw: r, set: u}
-	if main, ok := l.resources[q.Resource]; ok && u.set.Connection == nil {
-		u.set.Connection = main.thing.Connection
-	}
-	n.connection = u.set.Connection
-	outputs := n.request(q, nil)
-	if outputs != nil && len(outputs) != 1 {
-		u.file.tell(follow(r.node, "/fields"), "name one under fields", "a query of the set %s must have one output", name)
-	}
-	u.set.Queries = append(u.set.Queries, q)
 }
 
 // bindRows resolves the row rule of every resource.

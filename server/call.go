@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"runtime/debug"
 	"slices"
-	"strings"
 	"time"
 
 	"resq/engine"
@@ -25,6 +24,7 @@ type Reply struct {
 	Rows      int
 	RequestID string
 
+	answer     *engine.Answer  // whose text is not in Texts yet; nil when there is none
 	preview    *engine.Preview // of a change that waits for its confirmation
 	link       *link           // to the whole of an answer that was cut
 	structured []byte          // the same once more as JSON, for clients that ask for it
@@ -33,12 +33,64 @@ type Reply struct {
 // Call runs one tool for a principal. Problems of the request are a failed Reply, never an error; false means
 // that there is no such tool.
 func (s *Server) Call(ctx context.Context, who *policy.Principal, tool string, args []byte) (*Reply, bool) {
-	return s.call(ctx, caller{who: who, verbs: s.verbs(who), offers: s.granted(who), args: args, view: s.views().view(contractProfile), version: 1}, tool)
+	c := s.caller(who)
+	c.args, c.view, c.version = args, s.views().view(contractProfile), 1
+	return s.reply(ctx, c, tool)
+}
+
+// caller is a principal as it may use this server now.
+func (s *Server) caller(who *policy.Principal) caller {
+	return caller{who: who, verbs: s.verbs(who), offers: s.granted(who), enabled: s.opts.Enabled}
+}
+
+// reply is call for whoever takes the answer as texts.
+func (s *Server) reply(ctx context.Context, c caller, tool string) (*Reply, bool) {
+	r, ok := s.call(ctx, c, tool)
+	if ok {
+		r.fill()
+	}
+	return r, ok
+}
+
+// blocks are the text blocks of a reply, as bytes that are gone once it is released.
+func (r *Reply) blocks() [][]byte {
+	var b [][]byte
+	for _, t := range r.Texts {
+		b = append(b, []byte(t))
+	}
+	if a := r.answer; a != nil {
+		if b = append(b, a.Text); a.Meta != nil {
+			b = append(b, a.Meta)
+		}
+	}
+	return b
+}
+
+// fill makes texts of the answer's bytes.
+func (r *Reply) fill() {
+	a := r.answer
+	if a == nil {
+		return
+	}
+	r.Texts = append(r.Texts, string(a.Text))
+	if a.Meta != nil {
+		r.Texts = append(r.Texts, string(a.Meta))
+	}
+	r.release()
+}
+
+// release gives back what the answer was written in.
+func (r *Reply) release() {
+	if r.answer != nil {
+		r.answer.Release()
+		r.answer = nil
+	}
 }
 
 // local is whoever asks without a transport that could tell.
 func (s *Server) local() caller {
-	c := caller{who: s.opts.Local, verbs: s.verbs(s.opts.Local), offers: s.granted(s.opts.Local), view: s.views().view(s.opts.Profile)}
+	c := s.caller(s.opts.Local)
+	c.view = s.views().view(s.opts.Profile)
 	c.wants("", "")
 	return c
 }
@@ -61,10 +113,7 @@ func (s *Server) call(ctx context.Context, c caller, tool string) (*Reply, bool)
 		if answer.Preview != nil {
 			r.Code, r.preview = problem.ConfirmRequired, answer.Preview
 		}
-		r.Texts = append(r.Texts, string(answer.Text))
-		if answer.Meta != nil {
-			r.Texts = append(r.Texts, string(answer.Meta))
-		}
+		r.answer = answer
 		if answer.Cut && c.export != "" && d.Name == toolQuery {
 			r.link = s.exports.offer(c.who, c.args)
 		}
@@ -104,14 +153,12 @@ func (s *Server) run(ctx context.Context, c caller, d *definition, request strin
 	if who == nil {
 		return nil, &problem.Problem{Code: problem.Unauthenticated, Message: "no principal"}
 	}
-	if !d.scoped(who) {
-		return nil, &problem.Problem{
-			Code: problem.PermissionDenied, Message: d.Name + " needs the scope " + strings.Join(d.scopes, " or ") + ", which this key does not have",
-		}
+	if why := d.closed(c); why != "" {
+		return nil, &problem.Problem{Code: problem.PermissionDenied, Message: d.Name + " " + why}
 	}
 	if c.version == 0 {
 		return nil, &problem.Problem{
-			Code: versionUnsupported, Message: "this version of answers does not exist", Hint: "send " + headerVersion + " 1 or 2, or leave it out",
+			Code: problem.VersionUnsupported, Message: "this version of answers does not exist", Hint: "send " + headerVersion + " 1 or 2, or leave it out",
 		}
 	}
 	if args = unwrapped(args); args == nil {

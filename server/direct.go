@@ -6,13 +6,13 @@ import (
 	"encoding/json"
 	"net/http"
 	"strconv"
-	"strings"
 	"sync"
 	"unicode/utf8"
 
 	"github.com/mark3labs/mcp-go/mcp"
 	mcpgo "github.com/mark3labs/mcp-go/server"
 
+	"resq/engine"
 	"resq/schema/problem"
 )
 
@@ -93,6 +93,9 @@ func (m *message) refuseID() *refusal {
 	return no
 }
 
+// outgoing is where answers are written.
+var outgoing engine.Room
+
 // direct answers a plain message, or says that the library has to. The tool is one that exists.
 func (s *Server) direct(ctx context.Context, m *message, c caller) ([]byte, bool) {
 	if m.method == methodList {
@@ -111,18 +114,20 @@ func (s *Server) direct(ctx context.Context, m *message, c caller) ([]byte, bool
 	if !ok {
 		return nil, false
 	}
+	defer r.release()
+	blocks := r.blocks()
 	size := 768 + len(r.structured)
-	for _, t := range r.Texts { // what is escaped in an answer of rows; the rest grows it
-		size += len(t) + strings.Count(t, `"`) + strings.Count(t, "\n") + strings.Count(t, `\`)
+	for _, t := range blocks { // what is escaped in an answer of rows; the rest grows it
+		size += len(t) + bytes.Count(t, []byte{'"'}) + bytes.Count(t, []byte{'\n'}) + bytes.Count(t, []byte{'\\'})
 	}
-	b := append(make([]byte, 0, size), `{"jsonrpc":"2.0","id":`...)
+	b := append(outgoing.Take(size), `{"jsonrpc":"2.0","id":`...)
 	b = append(b, m.id...)
 	b = append(b, `,"result":{`...)
 	if meta != nil {
 		b = append(append(append(b, `"_meta":`...), meta...), ',')
 	}
 	b = append(b, `"content":[`...)
-	for i, t := range r.Texts {
+	for i, t := range blocks {
 		if i > 0 {
 			b = append(b, ',')
 		}
@@ -148,7 +153,7 @@ func (s *Server) direct(ctx context.Context, m *message, c caller) ([]byte, bool
 }
 
 func respond(id, result []byte) []byte {
-	b := append(make([]byte, 0, len(result)+64), `{"jsonrpc":"2.0","id":`...)
+	b := append(outgoing.Take(len(result)+64), `{"jsonrpc":"2.0","id":`...)
 	b = append(append(b, id...), `,"result":`...)
 	return append(append(b, result...), "}\n"...)
 }
@@ -169,7 +174,7 @@ func (s *Server) listed(version string, c caller) (listed, bool) {
 	if version != "" {
 		ask = `{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{"_meta":{"` + metaVersionKey + `":"` + version + `","` + metaCapsKey + `":{}}}}`
 	}
-	raw, err := json.Marshal(s.mcp.HandleMessage(withCaller(context.Background(), caller{who: c.who, verbs: c.verbs, offers: c.offers, view: c.view, version: c.version}), json.RawMessage(ask)))
+	raw, err := json.Marshal(s.mcp.HandleMessage(withCaller(context.Background(), caller{who: c.who, verbs: c.verbs, offers: c.offers, enabled: c.enabled, view: c.view, version: c.version}), json.RawMessage(ask)))
 	if err != nil {
 		return listed{}, false
 	}
@@ -224,6 +229,7 @@ func (g *guard) direct(w http.ResponseWriter, r *http.Request, m *message, c cal
 		stream.send([]byte(toolsChanged))
 		stream.send([]byte(resourcesChanged))
 	}
+	defer outgoing.Give(out)
 	if stream.open {
 		stream.send(out)
 		return true
@@ -267,24 +273,32 @@ func (c *calls) stop(session string, m *message) {
 
 const hexDigits = "0123456789abcdef"
 
+// ordinary says of every byte whether it stands for itself in a JSON string.
+var ordinary = func() (t [256]bool) {
+	for c := range utf8.RuneSelf {
+		t[c] = c >= 0x20 && c != '"' && c != '\\'
+	}
+	return t
+}()
+
 // appendString writes a JSON string without escapes that JSON does not ask for. Bytes that are not UTF-8
 // become U+FFFD.
-func appendString(b []byte, s string) []byte {
+func appendString[T string | []byte](b []byte, s T) []byte {
 	b = append(b, '"')
 	from := 0
 	for i := 0; i < len(s); {
 		c := s[i]
+		if ordinary[c] {
+			i++
+			continue
+		}
 		if c >= utf8.RuneSelf {
-			r, n := utf8.DecodeRuneInString(s[i:])
+			r, n := utf8.DecodeRuneInString(string(s[i:min(i+utf8.UTFMax, len(s))]))
 			if r == utf8.RuneError && n == 1 {
 				b = append(append(b, s[from:i]...), "\ufffd"...)
 				from = i + 1
 			}
 			i += n
-			continue
-		}
-		if c >= 0x20 && c != '"' && c != '\\' {
-			i++
 			continue
 		}
 		b = append(b, s[from:i]...)

@@ -70,7 +70,7 @@ func (s *Server) consult(ctx context.Context, c caller, req mcp.CallToolRequest)
 	if state := req.Params.RequestState; modern && state != "" { // an answer to no question of ours is none
 		c.token, c.consent = state, consentOf(mcpgo.ElicitationResponse(req.Params.InputResponses, questionKey))
 	}
-	r, _ := s.call(ctx, c, req.Params.Name)
+	r, _ := s.reply(ctx, c, req.Params.Name)
 	s.recordConsent(ctx, c, r)
 	if r.preview == nil || r.preview.Mode == "human" || c.consent != engine.NotAsked {
 		return r, nil
@@ -84,7 +84,7 @@ func (s *Server) consult(ctx context.Context, c caller, req mcp.CallToolRequest)
 		s.recordConsent(ctx, c, r)
 		return r, nil // the preview, for the call that needs no user
 	}
-	r, _ = s.call(ctx, c, req.Params.Name)
+	r, _ = s.reply(ctx, c, req.Params.Name)
 	s.recordConsent(ctx, c, r)
 	return r, nil
 }

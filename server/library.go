@@ -123,6 +123,7 @@ type caller struct {
 	still   func() *policy.Principal // who it is by now, nil when nobody any more; nil where that cannot change
 	offers  func(tool string) bool   // which of the catalog's tools it may use; nil is all
 	verbs   engine.Verbs             // what it can do with some resource or other
+	enabled func(tool string) bool   // of whoever it is; nil is every tool
 	args    []byte
 	view    *view
 	version int    // of the answers: 1, 2, or 0 for one that does not exist
@@ -164,7 +165,7 @@ func (s *Server) handle(ctx context.Context, req mcp.CallToolRequest) (*mcp.Call
 			return question, nil
 		}
 	} else {
-		r, _ = s.call(ctx, c, req.Params.Name)
+		r, _ = s.reply(ctx, c, req.Params.Name)
 	}
 	if r == nil { // it went with a catalog that was replaced since the message came in
 		r = &Reply{RequestID: newRequestID()}

@@ -164,7 +164,7 @@ func (s *Server) blocks(ctx context.Context, c caller, keywords, detail string) 
 	}
 	c.args, _ = json.Marshal(args) // texts always encode
 	c.version, c.export = 1, ""
-	r, ok := s.call(ctx, c, toolSchema)
+	r, ok := s.reply(ctx, c, toolSchema)
 	if !ok || r.Failed {
 		return nil
 	}

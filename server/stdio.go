@@ -208,6 +208,9 @@ func (l *stdio) start(m *message) {
 		cancel()
 		if !cancelled {
 			l.write(response)
+			if b, ok := response.([]byte); ok { // of direct, which nobody else has
+				outgoing.Give(b)
+			}
 		}
 	})
 }

@@ -3,10 +3,8 @@ package server
 import (
 	"bytes"
 	"encoding/json"
-	"strings"
 
 	"resq/engine"
-	"resq/schema/problem"
 )
 
 // Headers by which a client asks for another form of answers.
@@ -14,8 +12,6 @@ const (
 	headerVersion = "X-Mcp-Schema-Version"
 	headerExport  = "X-Resq-Export"
 )
-
-const versionUnsupported problem.Code = "SCHEMA_VERSION_UNSUPPORTED"
 
 // envelopeSchema is what structured answers look like (B-009, B-011). Answers that failed conform to it too.
 var envelopeSchema = json.RawMessage(`{"type":"object","properties":{"schema_version":{"type":"integer","enum":[2]},"request_id":{"type":"string"},"data":{"type":"object"},"error":{"type":"object"}},"required":["schema_version","request_id"]}`)
@@ -47,20 +43,21 @@ func (c *caller) wants(version, export string) {
 // structure adds the envelope of version 2: the answer as JSON, or its text where it is none. The text blocks
 // stay as they are, because clients disagree about which of the two a model gets to see.
 func (r *Reply) structure(d *definition, a *engine.Answer) {
-	b := append(make([]byte, 0, 128+len(r.Texts[0])), `{"schema_version":2,"request_id":"`...)
+	text := r.blocks()[0]
+	b := append(make([]byte, 0, 128+len(text)), `{"schema_version":2,"request_id":"`...)
 	b = append(append(b, r.RequestID...), '"')
 	switch {
 	case r.Failed: // {"error":{…}}
-		b = append(append(b, ','), r.Texts[0][1:]...)
+		b = append(append(b, ','), text[1:]...)
 		r.structured = b
 		return
 	case a.Data != nil:
 		b = append(append(b, `,"data":`...), a.Data()...)
 	case d.Name != toolSchema && a.Meta == nil:
 		// Rows stand on lines of their own; a message over stdio is one line. No string of JSON holds a line end.
-		b = append(append(b, `,"data":`...), strings.ReplaceAll(r.Texts[0], "\n", "")...)
+		b = append(append(b, `,"data":`...), bytes.ReplaceAll(text, []byte("\n"), nil)...)
 	default:
-		b = appendString(append(b, `,"data":{"text":`...), r.Texts[0])
+		b = appendString(append(b, `,"data":{"text":`...), text)
 		if a.Meta != nil {
 			b = append(append(b, `,"meta":`...), a.Meta...)
 		}

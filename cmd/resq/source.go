@@ -15,15 +15,15 @@ import (
 	"github.com/spf13/cobra"
 
 	"resq/engine"
-	"resq/engine/kv"
 	"resq/engine/dialect/mysql"
 	"resq/engine/dialect/postgres"
 	"resq/engine/dialect/sqlite"
+	"resq/engine/kv"
 	"resq/engine/policy"
 	"resq/resources"
-	"resq/tools"
 	"resq/schema"
 	"resq/schema/problem"
+	"resq/tools"
 )
 
 // A source is what the commands that read data are told: which catalog, and within which bounds.
@@ -120,7 +120,7 @@ func (s *source) open(ctx context.Context, log *slog.Logger, progress io.Writer)
 	}
 	opts := engine.Options{
 		Secret: o.secret, Previous: o.config.Previous, Drivers: drivers(), Limits: o.config.Limits, MaxBytes: o.config.MaxBytes, Timeout: o.config.Timeout,
-		Writes: o.config.Writes, Statements: o.config.Budget.Statements, Log: log, Values: kv.Open, Version: version, Control: "sqlite:" + filepath.Join(stateDir(o.config.State), "control.sqlite"),
+		Writes: o.config.Writes, Statements: o.config.Budget.Statements, Log: log, Values: kv.Open, Version: version, Control: o.config.controlDSN(),
 	}
 	o.audit = &audit{dir: filepath.Join(stateDir(o.config.State), auditDir), secret: o.secret, log: log}
 	opts.Audit = o.audit

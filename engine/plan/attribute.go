@@ -10,7 +10,7 @@ import (
 func (b *binder) principalLeaf(l *query.Leaf, x Expr) Expr {
 	at := l.At + "/token"
 	who := b.view.Who()
-	v, ok := who.Funcs[l.Token]
+	v, ok := who.Func(l.Token)
 	if l.TokenType == query.TokenPrincipal {
 		v, ok = who.Attributes[l.Token]
 	}

@@ -69,16 +69,18 @@ func (b *binder) rule(in *Source, grant policy.Grant, depth int) Expr {
 		return &Bool{V: false}
 	}
 	outer := *b
-	b.trusted, b.args, b.depth, b.conditions = true, grant.Args, depth, 0
+	b.trusted, b.args, b.inner, b.depth, b.conditions = true, grant.Args, in, depth, 0
 	sc := &scope{query: &Query{Limit: -1}, place: inner, sources: []namedSource{{in.Code, in}}}
 	told := len(b.probs)
 	e := b.group(sc, grant.Cond, in, clause{name: "rows"})
-	if len(b.probs) > told && !b.checking {
+	if len(b.unread) > 0 {
+		b.probs = append(b.probs[:told], b.unread...)
+	} else if len(b.probs) > told && !b.checking {
 		// What is wrong with a rule is for its author, not for a caller.
 		b.probs = append(b.probs[:told], &problem.Problem{Code: problem.DataIntegrity, Stage: problem.Policy, Message: "the row rule of " + problem.Quote(in.Code) + " does not fit the catalog",
 			Err: b.probs[told:].Err()})
 	}
-	b.trusted, b.args, b.depth, b.conditions = outer.trusted, outer.args, outer.depth, outer.conditions
+	b.trusted, b.args, b.inner, b.depth, b.conditions = outer.trusted, outer.args, outer.inner, outer.depth, outer.conditions
 	if e == nil || lacks(e) {
 		return &Bool{V: false}
 	}
@@ -114,97 +116,4 @@ func live(in *Source, d *schema.SoftDelete) Expr {
 		return &Bool{V: false}
 	}
 	return &Logic{Or: true, Xs: []Expr{null, &Compare{Op: query.Ne, L: c, R: v}}}
-}
-
-// setLeaf compares with a named set of the catalog: the union of its queries, which define rules and are
-// therefore under none.
-func (b *binder) setLeaf(sc *scope, l *query.Leaf, x Expr) Expr {
-	set, ok := b.view.Catalog().Set(l.Token)
-	if !ok || l.Op != query.In && l.Op != query.NotIn && l.Op != query.Eq && l.Op != query.Ne {
-		b.add(problem.ConfigInvalid, problem.Policy, l.At, "a row rule uses a set that is not there, or not with IN", "")
-		return nil
-	}
-	not := l.Op == query.NotIn || l.Op == query.Ne
-	if set.Connection != b.conn || set.Stated && !b.checking {
-		return b.listed(set, l, x, not)
-	}
-	q := b.union(set)
-	if len(b.probs) > 0 {
-		return nil
-	}
-	if q == nil || len(q.Out) != 1 {
-		b.add(problem.ConfigInvalid, problem.Policy, l.At, "a set gives exactly one field", "")
-		return nil
-	}
-	if t := q.Out[0].Type(); !fits(x.Type(), t) && !(x.Type().Kind.Textual() && t.Kind.Textual()) {
-		b.add(problem.ConfigInvalid, problem.Policy, l.At, "a set of "+t.String()+" values is compared with a field of type "+x.Type().String(), "compare values of one type")
-		return nil
-	}
-	return &Sub{X: x, Query: q, Not: not, Exact: b.exact(x)}
-}
-
-// union binds the queries of a set as one.
-func (b *binder) union(set *schema.Set) *Query {
-	was := b.free
-	b.free = true
-	defer func() { b.free = was }()
-	var q *Query
-	for _, r := range set.Queries {
-		n := b.query(r, &scope{query: &Query{}, place: inner}, inner)
-		if len(b.probs) > 0 {
-			return nil
-		}
-		if q == nil {
-			q = n
-			continue
-		}
-		q.Sets = append(q.Sets, &Set{Op: "union", Query: n})
-	}
-	if q != nil && !slices.ContainsFunc(q.Sets, func(s *Set) bool { return len(s.Query.Out) != len(q.Out) }) {
-		b.agree(q)
-	}
-	return q
-}
-
-// listed takes the values of a set from another connection.
-func (b *binder) listed(set *schema.Set, l *query.Leaf, x Expr, not bool) Expr {
-	if b.set == nil {
-		b.add(problem.ConfigInvalid, problem.Policy, l.At, "a row rule uses a set of another connection here", "")
-		return nil
-	}
-	vals, err := b.set(set)
-	if err != nil {
-		b.probs = append(b.probs, problem.From(err)...)
-		return nil
-	}
-	if vals == nil {
-		return &missing{}
-	}
-	e := &List{X: x, Not: not, Exact: b.exact(x)}
-	for _, s := range vals {
-		a := b.attribute(s, l.At, x)
-		if _, ok := a.(*Arg); ok {
-			e.Xs = append(e.Xs, a)
-		} // a value that does not fit the field equals none of its values
-	}
-	return e
-}
-
-// ReadSet gives the plan that reads the values of a set, one more than its bound. It gives nil when the
-// principal lacks an attribute that the set depends on: then whatever uses the set is FALSE.
-func ReadSet(v *policy.View, set *schema.Set, o Options) (*Plan, error) {
-	b := &binder{view: v, lim: &o.Limits, now: o.Now.UTC(), trusted: true, set: o.Set}
-	q := b.union(set)
-	if err := b.probs.Err(); err != nil {
-		return nil, err
-	}
-	if lacks(&Exists{Query: q}) {
-		return nil, nil
-	}
-	b.authorise()
-	if err := b.probs.Err(); err != nil {
-		return nil, err
-	}
-	q.Distinct, q.Limit = len(q.Sets) == 0, int64(set.Bound)
-	return &Plan{root: q, connection: b.conn}, nil
 }

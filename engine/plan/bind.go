@@ -64,9 +64,12 @@ type binder struct {
 	notices []string
 	trusted bool // binding what the catalog declares: masks and roles do not apply
 	args    map[string]*schema.Field
-	free    bool // binding a set
+	inner   *Source // the table under the rule at hand, whose fields the arguments are
+	free    bool    // binding a set
 	set     func(*schema.Set) ([]string, error)
-	depth   int // of rules inside rules
+	lists   map[listKey][]Expr
+	unread  problem.List // why the values of a set could not be read
+	depth   int          // of rules inside rules
 
 	checking   bool // binding rules to find their faults
 	conditions int  // above 0 while a condition is being bound

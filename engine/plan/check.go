@@ -40,11 +40,19 @@ func Check(cat *schema.Catalog) error {
 		}
 	}
 	for _, s := range cat.Sets {
-		check(s.At, s.Connection, func(b *binder) {
-			if q := b.union(s); q != nil && len(b.probs) == 0 && len(q.Out) != 1 {
-				b.add(problem.ConfigInvalid, problem.Policy, "", "a set gives exactly one field", "")
+		for _, m := range s.Members {
+			if m.Query != nil {
+				check(s.At, m.Connection, func(b *binder) { b.union([]*query.Request{m.Query}, "unionAll") })
 			}
-		})
+		}
+	}
+	if cat.Owner != nil {
+		for _, q := range cat.Owner.Queries {
+			check(cat.Owner.At, q.Connection, func(b *binder) {
+				b.free = true
+				b.query(q.Query, &scope{query: &Query{}, place: inner}, inner)
+			})
+		}
 	}
 	return out.Err()
 }

@@ -85,12 +85,12 @@ func (b *binder) owner(r *schema.Resource, f *schema.Field, what string) *Arg {
 	case what == "tenant":
 		v = who.Attributes["tenant"]
 		if len(v.Texts) == 0 {
-			v = who.Funcs["UserSaaS"]
+			v, _ = who.Func("UserSaaS")
 		}
 	case f.Type.Kind == schema.UUID:
-		v = who.Funcs["UserUuid"]
+		v, _ = who.Func("UserUuid")
 	default:
-		v = who.Funcs["UserID"]
+		v, _ = who.Func("UserID")
 		if len(v.Texts) == 0 && f.Type.Kind.Textual() {
 			v = policy.One(who.Name)
 		}

@@ -73,7 +73,7 @@ func (b *binder) contains(l *query.Leaf, doc Expr, path Path, not bool) Expr {
 	}
 	vals, ok := b.jsonTokens(l)
 	if !ok {
-		return nil
+		return b.lacked(l)
 	}
 	e := &Contains{Doc: doc, Path: path, Not: not}
 	for _, s := range vals {
@@ -88,13 +88,24 @@ func (b *binder) contains(l *query.Leaf, doc Expr, path Path, not bool) Expr {
 	return e
 }
 
+// lacked is what becomes of a leaf without values: a rule that lacks an attribute lets no row through.
+func (b *binder) lacked(l *query.Leaf) Expr {
+	if b.trusted && (l.TokenType == query.TokenFunc || l.TokenType == query.TokenPrincipal) {
+		return &missing{}
+	}
+	return nil
+}
+
 // jsonTokens are the values of a JSON leaf: the principal's, the list, or the token itself.
 func (b *binder) jsonTokens(l *query.Leaf) ([]string, bool) {
 	switch l.TokenType {
 	case query.TokenFunc, query.TokenPrincipal:
-		v, ok := b.view.Who().Funcs[l.Token]
+		v, ok := b.view.Who().Func(l.Token)
 		if l.TokenType == query.TokenPrincipal {
 			v, ok = b.view.Who().Attributes[l.Token]
+		}
+		if b.trusted {
+			return v.Texts, len(v.Texts) > 0
 		}
 		if !ok {
 			b.add(problem.Unauthenticated, problem.Policy, l.At+"/token", "the caller has no "+l.Token, "")
@@ -131,7 +142,7 @@ func (b *binder) memberOf(l *query.Leaf, x Expr, path Path, not bool) Expr {
 	} else {
 		var ok bool
 		if elems, ok = b.jsonTokens(l); !ok {
-			return nil
+			return b.lacked(l)
 		}
 	}
 	if !b.listFits(len(elems), l.At+"/token") {

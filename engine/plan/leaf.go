@@ -313,7 +313,12 @@ func (b *binder) exprLeaf(sc *scope, l *query.Leaf, x Expr, def *Source, cl clau
 	at := l.At + "/token"
 	var r Expr
 	if l.TokenType == query.TokenField {
-		if r = b.path(sc, l.Token, at); r == nil {
+		if f, ok := b.args[strings.TrimPrefix(l.Token, "$")]; ok && strings.HasPrefix(l.Token, "$") {
+			r = b.field(b.inner, f.Code, at, problem.Fields)
+		} else {
+			r = b.path(sc, l.Token, at)
+		}
+		if r == nil {
 			return nil
 		}
 		if same(x, r) && sc.parent != nil {

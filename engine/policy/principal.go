@@ -1,16 +1,26 @@
 // Package policy decides what one principal may see and do.
 package policy
 
+import (
+	"maps"
+	"strings"
+)
+
 // A Principal is who asks. It is passed as a parameter everywhere, so that forgetting it does not compile.
 type Principal struct {
 	Name       string
-	Key        string // id of the key it came with
-	User       string // id of the user it acts for, by which the catalog's principal query finds attributes; "" is none
+	Key        string          // id of the key it came with
+	Token      int64           // number of that key in the control database; 0 is a key of the configuration, or none
+	User       string          // id of the user it acts for, by which the catalog's principal query finds attributes; "" is none
+	Tools      map[string]bool // that its key's scopes open, by ToolKey; nil is all that its verbs allow
 	Roles      []string
 	Scopes     []string         // read, write, delete; empty is read alone
 	Attributes map[string]Value // for row rules
 	Funcs      map[string]Value // UserID, UserUuid, UserRolesUuid, UserPlatform, UserSaaS
 	Budget     Budget
+
+	known  bool // the user was looked up, where there is one to look up
+	nobody bool // there is no such user
 }
 
 // A Budget bounds what one key spends. A member that is 0 is the server's own bound, one below zero is none.
@@ -41,3 +51,54 @@ type Value struct {
 
 // One makes a single value.
 func One(s string) Value { return Value{Texts: []string{s}} }
+
+// Calls says whether p may call a tool as far as its key's scopes go. Both spellings of a name are one.
+func (p *Principal) Calls(tool string) bool { return p.Tools == nil || p.Tools[ToolKey(tool)] }
+
+// ToolKey is the form of a tool's name by which it is compared: names with dots and hyphens are also written with
+// underscores, and no two tools of a server differ in that alone.
+func ToolKey(name string) string {
+	if !strings.ContainsAny(name, ".-") {
+		return name
+	}
+	return toolKey.Replace(name)
+}
+
+var toolKey = strings.NewReplacer(".", "_", "-", "_")
+
+// Func gives a func token. That of a principal's user is the user's id, unless something else is said.
+func (p *Principal) Func(name string) (Value, bool) {
+	v, ok := p.Funcs[name]
+	if !ok && name == "UserID" && p.User != "" && !p.nobody {
+		return One(p.User), true
+	}
+	return v, ok
+}
+
+// Known gives the principal with what was found of its user, in place of whatever it had under these names. A name
+// without a Value is one that the user lacks.
+func (p *Principal) Known(attributes, funcs map[string]*Value) *Principal {
+	q := *p
+	q.known = true
+	over := func(had map[string]Value, found map[string]*Value) map[string]Value {
+		out := make(map[string]Value, len(had)+len(found))
+		maps.Copy(out, had)
+		for name, v := range found {
+			if v == nil {
+				delete(out, name)
+			} else {
+				out[name] = *v
+			}
+		}
+		return out
+	}
+	q.Attributes, q.Funcs = over(p.Attributes, attributes), over(p.Funcs, funcs)
+	return &q
+}
+
+// Nobody gives the principal as one whose user is not there: it has no attributes, and every row rule denies.
+func (p *Principal) Nobody() *Principal {
+	q := *p
+	q.known, q.nobody, q.Attributes, q.Funcs = true, true, nil, nil
+	return &q
+}

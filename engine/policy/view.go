@@ -16,8 +16,14 @@ type View struct {
 	who *Principal
 }
 
-// For gives the view of a principal.
-func For(c *schema.Catalog, who *Principal) *View { return &View{c, who} }
+// For gives the view of a principal. One whose user has to be looked up and was not is nobody here, so that a path
+// that forgets the look-up shows nothing.
+func For(c *schema.Catalog, who *Principal) *View {
+	if c.Owner != nil && who.User != "" && !who.known {
+		who = who.Nobody()
+	}
+	return &View{c, who}
+}
 
 // Who is the principal.
 func (v *View) Who() *Principal { return v.who }
@@ -28,11 +34,41 @@ func (v *View) Catalog() *schema.Catalog { return v.cat }
 // Visible says whether the principal may use r.
 func (v *View) Visible(r *schema.Resource) bool { return v.plays(r.Roles) }
 
-// Readable says whether the principal may read f at all, masked or not.
-func (v *View) Readable(f *schema.Field) bool { return v.plays(f.Roles) }
+// Readable says whether the principal may read f at all, masked or not. Where the case that decides about the rows is
+// one of certain roles, the principal reads as these alone: what it may read as another is of other rows, and two rules
+// must not add up to a cell that neither grants.
+func (v *View) Readable(f *schema.Field) bool {
+	if len(f.Roles) == 0 {
+		return true
+	}
+	roles := v.who.Roles
+	if c := v.decides(f.Resource); c != nil && len(c.Roles) > 0 {
+		roles = c.Roles
+	}
+	return v.plays(f.Roles) && common(f.Roles, roles, v.who.Roles)
+}
+
+// common says whether one word is in all three.
+func common(a, b, c []string) bool {
+	return slices.ContainsFunc(a, func(s string) bool { return slices.Contains(b, s) && slices.Contains(c, s) })
+}
 
 func (v *View) plays(roles []string) bool {
 	return len(roles) == 0 || slices.ContainsFunc(roles, func(r string) bool { return slices.Contains(v.who.Roles, r) })
+}
+
+// decides is the case of r's rule that holds for the principal; nil when there is none, or no named rule.
+func (v *View) decides(r *schema.Resource) *schema.Case {
+	if r == nil || r.Rows == nil || r.Rows.Rule == nil || v.who.nobody {
+		return nil
+	}
+	for i := range r.Rows.Rule.Cases {
+		c := &r.Rows.Rule.Cases[i]
+		if v.plays(c.Roles) && (c.When == nil || v.who.holds(c.When)) {
+			return c
+		}
+	}
+	return nil
 }
 
 // Resource finds a resource the principal may use.
@@ -91,6 +127,7 @@ func (v *View) Codes() []string {
 
 // A Grant says which rows of a resource a principal sees. The zero Grant is none.
 type Grant struct {
+	Case int // which of the rule's cases decided, from 1; 0 is none, or a rule without cases
 	All  bool
 	Cond *query.Node
 	Args map[string]*schema.Field // what $names in Cond stand for
@@ -99,26 +136,26 @@ type Grant struct {
 // Rows decides the row rule of r: the first case of its rule whose condition on the principal holds. No
 // case is no row.
 func (v *View) Rows(r *schema.Resource) Grant {
-	if r.Rows == nil {
+	switch {
+	case r.Rows == nil:
 		return Grant{All: true}
-	}
-	if r.Rows.Rule == nil {
+	case v.who.nobody:
+		return Grant{}
+	case r.Rows.Rule == nil:
 		return Grant{Cond: r.Rows.Cond}
 	}
-	for i := range r.Rows.Rule.Cases {
-		c := &r.Rows.Rule.Cases[i]
-		if c.When != nil && !v.who.holds(c.When) {
-			continue
-		}
-		switch {
-		case c.All:
-			return Grant{All: true}
-		case c.None:
-			return Grant{}
-		}
-		return Grant{Cond: c.Rows, Args: r.Rows.Args}
+	c := v.decides(r)
+	if c == nil {
+		return Grant{}
 	}
-	return Grant{}
+	g := Grant{Case: 1}
+	for c != &r.Rows.Rule.Cases[g.Case-1] {
+		g.Case++
+	}
+	if g.All = c.All; !c.All && !c.None {
+		g.Cond, g.Args = c.Rows, r.Rows.Args
+	}
+	return g
 }
 
 // Holds evaluates a condition on the principal's attributes, such as that of a case of a rule; nil always holds.
@@ -217,28 +254,22 @@ func compare(a, b string) (int, bool) {
 // Assigns are the values that the row rule of r gives to the rows this principal creates. A value without
 // texts is an attribute that the principal lacks.
 func (v *View) Assigns(r *schema.Resource) map[*schema.Field]Value {
-	if r.Rows == nil || r.Rows.Rule == nil {
+	c := v.decides(r)
+	if c == nil {
 		return nil
 	}
-	for i := range r.Rows.Rule.Cases {
-		c := &r.Rows.Rule.Cases[i]
-		if c.When != nil && !v.who.holds(c.When) {
-			continue
+	out := map[*schema.Field]Value{}
+	for _, s := range c.Assigns {
+		f := r.Rows.Args[s.Arg]
+		if s.Attribute == "" {
+			out[f] = One(s.Text)
+		} else if a := v.who.Attributes[s.Attribute]; !a.List {
+			out[f] = a
+		} else {
+			out[f] = Value{}
 		}
-		out := map[*schema.Field]Value{}
-		for _, s := range c.Assigns {
-			f := r.Rows.Args[s.Arg]
-			if s.Attribute == "" {
-				out[f] = One(s.Text)
-			} else if a := v.who.Attributes[s.Attribute]; !a.List {
-				out[f] = a
-			} else {
-				out[f] = Value{}
-			}
-		}
-		return out
 	}
-	return nil
+	return out
 }
 
 // Writes are the verbs that r takes from this principal.

@@ -3,6 +3,7 @@ package sqlgen
 import (
 	"encoding/json"
 	"strconv"
+	"time"
 )
 
 // A JSON is a value that is JSON text already.
@@ -10,6 +11,24 @@ type JSON []byte
 
 // A Blob is bytes that are no text.
 type Blob []byte
+
+// A Loan is a text that is a driver's own until the next row is read.
+type Loan []byte
+
+// Owned gives what a value is that a driver has lent by a pointer, as a value to keep. Anything else is its own already.
+func Owned(v any) any {
+	switch x := v.(type) {
+	case *int64:
+		return *x
+	case *float64:
+		return *x
+	case *time.Time:
+		return *x
+	case *Loan:
+		return string(*x)
+	}
+	return v
+}
 
 func itoa(n int) string { return strconv.Itoa(n) }
 

@@ -18,6 +18,8 @@ const (
 	NotFound           Code = "NOT_FOUND_OR_FORBIDDEN"
 	RateLimited        Code = "RATE_LIMITED"
 	Unavailable        Code = "UPSTREAM_UNAVAILABLE"
+	SyncCursorExpired  Code = "SYNC_CURSOR_EXPIRED" // reserved
+	VersionUnsupported Code = "SCHEMA_VERSION_UNSUPPORTED"
 	DataIntegrity      Code = "DATA_INTEGRITY_ERROR"
 	InvalidArgument    Code = "INVALID_ARGUMENT"
 	UnknownTool        Code = "UNKNOWN_TOOL"
@@ -44,6 +46,17 @@ const (
 	ApprovalDenied     Code = "APPROVAL_DENIED"
 	OutcomeUnknown     Code = "OUTCOME_UNKNOWN"
 	AuditUnavailable   Code = "AUDIT_UNAVAILABLE"
+
+	// Of SQL tools: when their files are loaded, and of the SQL that a client may send.
+	SQLSyntax             Code = "SQL_SYNTAX"
+	SQLNotReadOnly        Code = "SQL_NOT_READ_ONLY"
+	SQLFunctionNotAllowed Code = "SQL_FUNCTION_NOT_ALLOWED"
+	SQLTableNotAllowed    Code = "SQL_TABLE_NOT_ALLOWED"
+	SQLMaskedColumn       Code = "SQL_MASKED_COLUMN"
+	SQLRowPolicy          Code = "SQL_ROW_POLICY"
+	SQLParam              Code = "SQL_PARAM"
+	ToolName              Code = "TOOL_NAME"
+	ToolText              Code = "TOOL_TEXT"
 )
 
 // A Stage is how far a request got before the problem was seen. Problems are told in the order of their

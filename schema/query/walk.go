@@ -54,3 +54,35 @@ func walkBy(keys []By, f func(Expr)) {
 		Walk(k.Expr, f)
 	}
 }
+
+// Each calls request for r and for every request inside it, and leaf for every comparison in any of them.
+func (r *Request) Each(request func(*Request), leaf func(*Leaf)) {
+	if r == nil {
+		return
+	}
+	request(r)
+	var node func(n *Node)
+	node = func(n *Node) {
+		if n == nil {
+			return
+		}
+		for _, l := range n.Leaves {
+			leaf(l)
+			l.Query.Each(request, leaf)
+		}
+		for _, c := range n.Children {
+			node(c)
+		}
+	}
+	node(r.Conditions)
+	node(r.Having)
+	for _, j := range r.Relations {
+		node(j.Conditions)
+	}
+	for _, w := range r.With {
+		w.Query.Each(request, leaf)
+	}
+	for _, o := range r.SetOps {
+		o.Query.Each(request, leaf)
+	}
+}

@@ -63,7 +63,7 @@ func (Dialect) Connector(c *schema.Connection, timeout time.Duration) (driver.Co
 	p["lock_timeout"] = "2000"
 	p["idle_in_transaction_session_timeout"] = "30000"
 	p["jit"] = "off"
-	return stdlib.GetConnector(*cfg, stdlib.OptionResetSession(unlessCancelled)), nil
+	return connector{stdlib.GetConnector(*cfg, stdlib.OptionResetSession(unlessCancelled))}, nil
 }
 
 // Inspect opens the database for reading its schema.
