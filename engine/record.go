@@ -53,7 +53,7 @@ func (c *presetCall) output(b []byte, l *loaded, o *schema.Column, row int) []by
 			}
 		}
 	case "derive":
-		return derived(b, o, l.t, row)
+		return c.derived(b, l, o, row)
 	case "param":
 		return c.argument(b, o.Param)
 	case "children":
@@ -80,11 +80,10 @@ func (c *presetCall) output(b []byte, l *loaded, o *schema.Column, row int) []by
 	case "truncated":
 		return strconv.AppendBool(b, l.lists[o.Child].more)
 	case "object":
-		at := len(b)
-		if b = c.record(b, l, o.Columns, row); o.Null && hollow(b[at:]) {
-			return append(b[:at], "null"...)
+		if o.Null && !slices.ContainsFunc(o.Columns, func(x *schema.Column) bool { return x.Kind != "value" && !hollow(c.output(nil, l, x, row)) }) {
+			return append(b, "null"...)
 		}
-		return b
+		return c.record(b, l, o.Columns, row)
 	case "choose":
 		if x := chosen(o, l.t, row); x != nil {
 			return c.output(b, l, x, row)
@@ -156,8 +155,15 @@ func (c *presetCall) keptValue(b []byte, o *schema.Column, v string) []byte {
 }
 
 // derived writes what the first case that counts shows.
-func derived(b []byte, o *schema.Column, t *table, row int) []byte {
+func (c *presetCall) derived(b []byte, l *loaded, o *schema.Column, row int) []byte {
+	t := l.t
 	for _, d := range o.Cases {
+		if d.Of != nil {
+			in, rows := l.rowsOf(d.Of, row)
+			if !slices.ContainsFunc(rows, func(r int) bool { return !hollow(c.output(nil, in, d.Within, r)) }) {
+				continue
+			}
+		}
 		if d.Filled >= 0 {
 			if v, ok := t.text(row, d.Filled); !ok || v == "" {
 				continue

@@ -429,7 +429,12 @@ func (r *columnBinder) derive(c *Column, d *columnDecl) {
 	for i := range d.derive {
 		x := &d.derive[i]
 		out := Derive{Filled: -1, Index: -1}
-		if x.filled.given() {
+		switch {
+		case x.of.given():
+			if out.Of = r.child(x.of); out.Of != nil {
+				out.Within = r.within(out.Of, x.filled)
+			}
+		case x.filled.given():
 			out.Filled, _ = r.index(x.filled)
 		}
 		for _, e := range x.equals {
@@ -483,24 +488,7 @@ func (r *columnBinder) collect(c *Column, d *columnDecl) bool {
 	if c.Child = r.child(w); c.Child == nil {
 		return false
 	}
-	find := func(name word) *Column {
-		var names []string
-		for _, o := range c.Child.Read.Columns {
-			if o.Name == name.text {
-				return o
-			}
-			names = append(names, o.Name)
-		}
-		// A field that the rows do not show is read for this alone.
-		inner := &columnBinder{b: r.b, read: c.Child.Read, res: c.Child.Read.Source, groups: c.Child.Groups}
-		if f, ok := inner.res.byCode[name.text]; ok {
-			if i := inner.fetch(f); i >= 0 {
-				return &Column{Name: r.b.named(f.Code), Kind: "field", Field: f, Index: i, Value: "null"}
-			}
-		}
-		r.b.tell(name.at, problem.OneOf(name.text, names), "the child list %s has no output %s", problem.Quote(c.Child.Name), problem.Quote(name.text))
-		return nil
-	}
+	find := func(name word) *Column { return r.within(c.Child, name) }
 	take := d.take
 	if c.Kind == "split" {
 		take = []word{d.by}
@@ -530,6 +518,25 @@ func (r *columnBinder) collect(c *Column, d *columnDecl) bool {
 		c.Outputs = append(c.Outputs, o)
 	}
 	return true
+}
+
+// within finds an output of a child list, or a field of it that its rows do not show and that is read for this alone.
+func (r *columnBinder) within(child *Child, name word) *Column {
+	var names []string
+	for _, o := range child.Read.Columns {
+		if o.Name == name.text {
+			return o
+		}
+		names = append(names, o.Name)
+	}
+	inner := &columnBinder{b: r.b, read: child.Read, res: child.Read.Source, groups: child.Groups}
+	if f, ok := inner.res.byCode[name.text]; ok {
+		if i := inner.fetch(f); i >= 0 {
+			return &Column{Name: r.b.named(f.Code), Kind: "field", Field: f, Index: i, Value: "null"}
+		}
+	}
+	r.b.tell(name.at, problem.OneOf(name.text, names), "the child list %s has no output %s", problem.Quote(child.Name), problem.Quote(name.text))
+	return nil
 }
 
 func (r *columnBinder) choose(c *Column, d *columnDecl) bool {

@@ -270,7 +270,9 @@ type RedisPart struct {
 
 // A Derive is one case of what is derived. Value is JSON; where it is "" the value at Index is shown.
 type Derive struct {
-	Filled int // -1 is nothing
+	Filled int     // -1 is nothing
+	Of     *Child  // whose rows Within looks at; nil is none
+	Within *Column // that one of them must hold
 	Equals []Equal
 	Value  string
 	Index  int
