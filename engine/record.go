@@ -22,7 +22,7 @@ func (c *presetCall) members(b []byte, l *loaded, list []*schema.Column, row int
 		if i > 0 {
 			b = append(b, ',')
 		}
-		b = c.output(append(appendString(b, o.Name), ':'), l, o, row)
+		b = c.output(append(b, o.Key...), l, o, row)
 	}
 	return b
 }

@@ -73,6 +73,7 @@ func (r *columnBinder) columns(list []columnDecl) []*Column {
 			return
 		}
 		seen[c.Name] = at
+		c.Key = []byte(asJSON(c.Name) + ":")
 		out = append(out, c)
 	}
 	for i := range list {
@@ -532,7 +533,8 @@ func (r *columnBinder) within(child *Child, name word) *Column {
 	inner := &columnBinder{b: r.b, read: child.Read, res: child.Read.Source, groups: child.Groups}
 	if f, ok := inner.res.byCode[name.text]; ok {
 		if i := inner.fetch(f); i >= 0 {
-			return &Column{Name: r.b.named(f.Code), Kind: "field", Field: f, Index: i, Value: "null"}
+			name := r.b.named(f.Code)
+			return &Column{Name: name, Key: []byte(asJSON(name) + ":"), Kind: "field", Field: f, Index: i, Value: "null"}
 		}
 	}
 	r.b.tell(name.at, problem.OneOf(name.text, names), "the child list %s has no output %s", problem.Quote(child.Name), problem.Quote(name.text))

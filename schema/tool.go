@@ -225,6 +225,7 @@ type Lookup struct {
 // A Column is one output. Kind says which of the members count.
 type Column struct {
 	Name string
+	Key  []byte // the name as a JSON object has it, with the colon
 	Kind string // field, text, lookup, redis, derive, value, param, children, one, gather, split, distinct, total, truncated, object, choose, context or spread
 	At   Pos
 

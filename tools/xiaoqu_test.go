@@ -58,7 +58,10 @@ type pack struct {
 	redis    *miniredis.Miniredis
 }
 
-func open(t testing.TB, on testdb.Engine) *pack {
+func open(t testing.TB, on testdb.Engine) *pack { return openWith(t, on, true) }
+
+// openWith is open with or without a recorder between the engine and its drivers.
+func openWith(t testing.TB, on testdb.Engine, record bool) *pack {
 	t.Helper()
 	p := &pack{recorder: &testdb.Recorder{}, redis: miniredis.RunT(t)}
 	for k, v := range xiaoqu.Keys() {
@@ -78,8 +81,14 @@ func open(t testing.TB, on testdb.Engine) *pack {
 	if err != nil {
 		t.Fatal(err)
 	}
+	drivers := []engine.Driver{sqlite.New(), mysql.New(), postgres.New()}
+	for i, d := range drivers {
+		if record {
+			drivers[i] = recorded{d, p.recorder}
+		}
+	}
 	p.engine, err = engine.New(cat, engine.Options{
-		Drivers: []engine.Driver{recorded{sqlite.New(), p.recorder}, recorded{mysql.New(), p.recorder}, recorded{postgres.New(), p.recorder}},
+		Drivers: drivers,
 		Now:     func() time.Time { return time.Date(2026, 10, 1, 12, 0, 0, 0, time.UTC) }, Timeout: 30 * time.Second,
 		Log: slog.New(slog.DiscardHandler), Values: kv.Open, Version: "test",
 	})
