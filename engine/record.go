@@ -334,6 +334,17 @@ func (c *presetCall) known(b []byte, o *schema.Column) []byte {
 		return appendString(b, now.Format(time.RFC3339))
 	case "redis":
 		return appendString(b, c.probe())
+	case "subject.type":
+		if c.who.User != "" {
+			return appendString(b, "user_delegated")
+		}
+		return appendString(b, "tenant_service")
+	case "subject.id":
+		id := c.who.User
+		if id == "" && c.who.Token != 0 {
+			id = strconvInt(c.who.Token)
+		}
+		return number(b, id, o.Value)
 	case "tools", "capabilities":
 		list := []string{}
 		if c.call.Tools != nil {
@@ -351,12 +362,20 @@ func (c *presetCall) known(b []byte, o *schema.Column) []byte {
 		text, _ := json.Marshal(a.Texts)
 		return append(b, text...)
 	case len(a.Texts) != 1:
-		return append(b, "null"...)
+		return append(b, o.Value...)
 	}
-	if n, err := strconv.ParseInt(a.Texts[0], 10, 64); err == nil && strconv.FormatInt(n, 10) == a.Texts[0] {
+	return number(b, a.Texts[0], o.Value)
+}
+
+// number writes a text that is a whole number as one; what is shown without it when there is none.
+func number(b []byte, text, none string) []byte {
+	if n, err := strconv.ParseInt(text, 10, 64); err == nil && strconv.FormatInt(n, 10) == text {
 		return appendInt(b, n)
 	}
-	return appendString(b, a.Texts[0])
+	if text == "" {
+		return append(b, none...)
+	}
+	return appendString(b, text)
 }
 
 // capabilities are the levels that tools amount to: any of them is a query, and one that lists changes a way to stay in

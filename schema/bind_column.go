@@ -154,7 +154,7 @@ var columnKinds = []kindOf{
 	{"truncated", func(d *columnDecl) bool { return d.truncated.given() }, nil},
 	{"object", func(d *columnDecl) bool { return d.object != nil }, []string{"nullWhenEmpty"}},
 	{"choose", func(d *columnDecl) bool { return d.choose.given() }, []string{"cases", "else"}},
-	{"context", func(d *columnDecl) bool { return d.context.given() }, nil},
+	{"context", func(d *columnDecl) bool { return d.context.given() }, []string{"default"}},
 }
 
 // extras are the keys that go with some kinds alone.
@@ -566,7 +566,7 @@ func (r *columnBinder) choose(c *Column, d *columnDecl) bool {
 }
 
 // contexts are what the server knows by itself.
-var contexts = []string{"service.version", "now", "now.offset", "redis", "tools", "capabilities"}
+var contexts = []string{"service.version", "now", "now.offset", "redis", "tools", "capabilities", "subject.type", "subject.id"}
 
 func (r *columnBinder) context(c *Column, d *columnDecl) bool {
 	c.Context = d.context.text

@@ -84,7 +84,7 @@ func TestStatements(t *testing.T) {
 	} {
 		p.recorder.Reset()
 		p.ask(t, "head", c.tool, c.args)
-		if got := p.recorder.Texts(); len(got) != c.want {
+		if got := p.recorder.Texts()[1:]; len(got) != c.want { // the first reads who the user is
 			var b strings.Builder
 			for _, s := range got {
 				fmt.Fprintf(&b, "\n  %.150s", s.SQL)
