@@ -21,7 +21,7 @@ check: ## what the continuous integration checks
 	.ci/run
 
 golden: ## rewrite the expected output of the tests from what the program does; read the diff
-	scripts/test.sh go test ./schema ./engine ./cmd/resq -update
+	scripts/test.sh go test ./schema ./engine ./server ./cmd/resq -update
 
 fuzz: ## every fuzz target for FUZZTIME, and the random requests of the tests from a seed of the clock's
 	scripts/fuzz.sh $(FUZZTIME)

@@ -21,23 +21,29 @@ const yes = `{"confirm":{"action":"accept","content":{"confirm":true}}}`
 // listen serves the replica's engine over HTTP to everybody of the corpus, each with a key of the own name.
 func (p *play) listen() string {
 	p.t.Helper()
-	s, err := server.New(backend{p.engine}, server.Options{Log: slog.New(slog.DiscardHandler), Authenticate: func(key string) (*policy.Principal, bool) {
+	s, err := server.New(backend{p.engine}, server.Options{Log: slog.New(slog.DiscardHandler), Authenticate: func(_ context.Context, key string) (*policy.Principal, error) {
 		if _, ok := people[key]; !ok {
-			return nil, false
+			return nil, nil
 		}
-		return p.who(key), true
+		return p.who(key), nil
 	}})
 	if err != nil {
 		p.t.Fatal(err)
 	}
+	return serve(p.t, s)
+}
+
+// serve runs a server until the test ends, and gives its URL.
+func serve(t *testing.T, s *server.Server) string {
+	t.Helper()
 	l, err := s.Listen("127.0.0.1:0")
 	if err != nil {
-		p.t.Fatal(err)
+		t.Fatal(err)
 	}
 	ctx, stop := context.WithCancel(context.Background())
 	done := make(chan error, 1)
 	go func() { done <- s.Serve(ctx, l) }()
-	p.t.Cleanup(func() {
+	t.Cleanup(func() {
 		stop()
 		<-done
 	})

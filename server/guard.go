@@ -111,14 +111,14 @@ func (g *guard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	watched := &watchedWriter{ResponseWriter: w}
 	g.next.ServeHTTP(watched, r.WithContext(withCaller(ctx, c)))
 	if code := refusedBy(watched.status); code != "" {
-		g.s.recordRefused(r.Context(), who, code, watched.status, "")
+		g.s.recordRefused(r.Context(), who, code, watched.status, watched.request)
 	}
 }
 
 // caller finds out in which form the request wants its answer: the profile is in the path, and what concerns a
 // single answer in headers. A profile that does not exist is a path that does not exist.
 func (g *guard) caller(r *http.Request, who *policy.Principal) (caller, *refusal) {
-	c := caller{who: who, verbs: g.s.verbs(who), offers: g.s.granted(who)}
+	c := g.s.caller(who)
 	if g.s.opts.Authenticate != nil {
 		c.still = func() *policy.Principal {
 			now, _ := g.authenticate(r)
@@ -135,7 +135,7 @@ func (g *guard) caller(r *http.Request, who *policy.Principal) (caller, *refusal
 		return c, &refusal{status: http.StatusNotFound, code: problem.NotFound, message: err.Error()}
 	}
 	c.view = g.s.views().view(p)
-	c.wants(r.Header.Get(headerVersion), r.Header.Get(headerExport))
+	c.wants(strings.Join(r.Header.Values(headerVersion), ", "), r.Header.Get(headerExport))
 	return c, nil
 }
 
@@ -175,7 +175,13 @@ func (g *guard) authenticate(r *http.Request) (*policy.Principal, *refusal) {
 	}
 	scheme, key, _ := strings.Cut(r.Header.Get("Authorization"), " ")
 	if key = strings.TrimSpace(key); strings.EqualFold(scheme, "Bearer") && key != "" {
-		if who, ok := g.s.opts.Authenticate(key); ok {
+		who, err := g.s.opts.Authenticate(r.Context(), key)
+		if err != nil {
+			p := problem.From(err)[0]
+			g.s.log.Error("keys cannot be looked up", "error", err, "cause", p.Err)
+			return nil, &refusal{status: http.StatusServiceUnavailable, code: p.Code, message: p.Message}
+		}
+		if who != nil {
 			return who, nil
 		}
 	}

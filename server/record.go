@@ -70,15 +70,22 @@ func caused(attrs []slog.Attr, who *policy.Principal) []slog.Attr {
 }
 
 // A watchedWriter notices with which status the library answers, for the record of what it refuses.
+// Its errors have no place for a request id, which is in a header then.
 type watchedWriter struct {
 	http.ResponseWriter
-	status int
+	status  int
+	request string // id, of a refusal
 }
+
+const headerRequest = "X-Request-Id"
 
 // WriteHeader is part of http.ResponseWriter.
 func (w *watchedWriter) WriteHeader(status int) {
 	if w.status == 0 {
-		w.status = status
+		if w.status = status; status >= http.StatusBadRequest {
+			w.request = newRequestID()
+			w.Header().Set(headerRequest, w.request)
+		}
 	}
 	w.ResponseWriter.WriteHeader(status)
 }

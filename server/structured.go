@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 
 	"resq/engine"
-	"resq/schema/problem"
 )
 
 // Headers by which a client asks for another form of answers.
@@ -13,8 +12,6 @@ const (
 	headerVersion = "X-Mcp-Schema-Version"
 	headerExport  = "X-Resq-Export"
 )
-
-const versionUnsupported problem.Code = "SCHEMA_VERSION_UNSUPPORTED"
 
 // envelopeSchema is what structured answers look like (B-009, B-011). Answers that failed conform to it too.
 var envelopeSchema = json.RawMessage(`{"type":"object","properties":{"schema_version":{"type":"integer","enum":[2]},"request_id":{"type":"string"},"data":{"type":"object"},"error":{"type":"object"}},"required":["schema_version","request_id"]}`)

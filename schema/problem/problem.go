@@ -18,6 +18,8 @@ const (
 	NotFound           Code = "NOT_FOUND_OR_FORBIDDEN"
 	RateLimited        Code = "RATE_LIMITED"
 	Unavailable        Code = "UPSTREAM_UNAVAILABLE"
+	SyncCursorExpired  Code = "SYNC_CURSOR_EXPIRED" // reserved
+	VersionUnsupported Code = "SCHEMA_VERSION_UNSUPPORTED"
 	DataIntegrity      Code = "DATA_INTEGRITY_ERROR"
 	InvalidArgument    Code = "INVALID_ARGUMENT"
 	UnknownTool        Code = "UNKNOWN_TOOL"
