@@ -31,7 +31,6 @@ var otherwise = map[string]string{
 	"SQT-107": "mysql SQL_SYNTAX sqlite SQL_SYNTAX",                     // no ::
 	"SQT-108": "mysql SQL_SYNTAX postgres SQL_SYNTAX sqlite SQL_SYNTAX", // (u).email is refused as such
 	"SQT-111": "mysql SQL_SYNTAX postgres SQL_SYNTAX sqlite SQL_SYNTAX",
-	"SQT-113": "sqlite SQL_MASKED_COLUMN",
 }
 
 // TestCorpusSQLToolLoad loads the file of every line into the fixture's catalog (D-060 to D-063, D-051 to D-056).

@@ -488,6 +488,7 @@ func (p *parser) cast() error {
 	if err := p.deeper(); err != nil {
 		return err
 	}
+	p.st.glued[p.i+1] = true
 	p.i += 2
 	param := p.cur().Kind == Marker && p.peek(1).word("as")
 	if err := p.operands(true); err != nil {
@@ -524,6 +525,7 @@ func (p *parser) castTo(tok int) string {
 }
 
 func (p *parser) convert() error {
+	p.st.glued[p.i+1] = true
 	p.i += 2
 	if err := p.operands(true); err != nil {
 		return err
