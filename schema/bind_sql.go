@@ -347,7 +347,7 @@ func (l *loader) note(f *file, d *noteDecl) *Annotation {
 		if x.join != nil && len(x.join) == 0 {
 			f.tell(x.at, "join: {COLUMN: COLUMN}", "the relation to %s joins nothing", problem.Quote(x.table.text))
 		}
-		a.Links = append(a.Links, Link{Schema: s, Table: t, Join: pairs(x.join), Cardinality: x.cardinality.text, Description: strings.TrimSpace(x.description.text)})
+		a.Links = append(a.Links, Kinship{Schema: s, Table: t, Join: pairs(x.join), Cardinality: x.cardinality.text, Description: strings.TrimSpace(x.description.text)})
 	}
 	for i := range d.filters {
 		x := &d.filters[i]

@@ -33,13 +33,13 @@ type Annotation struct {
 	Entity        string
 	Description   string
 	Columns       []Label
-	Links         []Link
+	Links         []Kinship
 	Filters       []Filter
 	At            Pos
 }
 
-// A Link is a way to another table that the database does not declare.
-type Link struct {
+// A Kinship is a way to another table that the database does not declare.
+type Kinship struct {
 	Schema, Table string
 	Join          []Label // column → column of the other table
 	Cardinality   string

@@ -202,6 +202,9 @@ func (l *loader) finish() {
 	for _, f := range l.files {
 		f.data = nil
 	}
+	redis := func(c *Connection) bool { return c.Driver == "redis" }
+	c.Redis = slices.DeleteFunc(slices.Clone(c.Connections), func(x *Connection) bool { return !redis(x) })
+	c.Connections = slices.DeleteFunc(c.Connections, redis)
 	c.byCode = make(map[string]*Resource, len(c.Resources))
 	for _, r := range c.Resources {
 		c.byCode[r.Code] = r
