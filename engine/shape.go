@@ -111,7 +111,7 @@ func (e *Engine) shaper(rows driver.Rows, d Driver, who *policy.Principal, p *pl
 	if err != nil {
 		return nil, err
 	}
-	s := &shaper{cols: cols, key: d.Key, e: e, who: who, p: p, r: r, shown: len(root.Out) - root.Hidden, vals: make([]driver.Value, len(root.Out)), notices: p.Notices()}
+	s := &shaper{cols: cols, key: d.Key, e: e, who: who, p: p, r: r, shown: len(root.Out) - root.Hidden, vals: make([]driver.Value, len(root.Out)), notices: slices.Clip(p.Notices())}
 	s.last = make([]held, len(p.Page().Keys))
 	text := r.Format == query.CSV || r.Format == query.Markdown
 	for i := range cols {

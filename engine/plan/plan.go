@@ -16,6 +16,8 @@ type Plan struct {
 	total      bool
 	page       Page
 	notices    []string
+	slots      []Slot
+	momentary  bool
 }
 
 // Connection is where the plan runs.

@@ -1,7 +1,11 @@
 // Package policy decides what one principal may see and do.
 package policy
 
-import "maps"
+import (
+	"encoding/binary"
+	"maps"
+	"slices"
+)
 
 // A Principal is who asks. It is passed as a parameter everywhere, so that forgetting it does not compile.
 type Principal struct {
@@ -82,4 +86,38 @@ func (p *Principal) Nobody() *Principal {
 	q := *p
 	q.known, q.nobody, q.Attributes, q.Funcs = true, true, nil, nil
 	return &q
+}
+
+// Append writes all that p consists of, and what it is different from any other by.
+func (p *Principal) Append(b []byte) []byte {
+	texts := func(list []string) {
+		b = binary.AppendUvarint(b, uint64(len(list)))
+		for _, s := range list {
+			b = append(binary.AppendUvarint(b, uint64(len(s))), s...)
+		}
+	}
+	values := func(m map[string]Value) {
+		b = binary.AppendUvarint(b, uint64(len(m)))
+		for _, name := range slices.Sorted(maps.Keys(m)) {
+			texts([]string{name})
+			texts(m[name].Texts)
+			b = append(b, flag(m[name].List))
+		}
+	}
+	texts([]string{p.Name, p.Key, p.User})
+	texts(p.Roles)
+	texts(p.Scopes)
+	values(p.Attributes)
+	values(p.Funcs)
+	for _, n := range []int{p.Budget.CallsPerMinute, p.Budget.RowsPerHour, p.Budget.Statements} {
+		b = binary.AppendVarint(b, int64(n))
+	}
+	return append(b, flag(p.known), flag(p.nobody))
+}
+
+func flag(on bool) byte {
+	if on {
+		return 1
+	}
+	return 0
 }
