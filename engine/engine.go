@@ -257,7 +257,7 @@ func (e *Engine) Query(ctx context.Context, who *policy.Principal, raw []byte) (
 	if err != nil {
 		return nil, err
 	}
-	a, err := e.execute(ctx, db, who, c.p, st, c.r)
+	a, err := e.execute(ctx, db, who, c, st)
 	e.forms.give(c) // but not when it ended in a panic
 	return a, err
 }

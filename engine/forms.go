@@ -38,6 +38,7 @@ type compiled struct {
 	tokens query.Tokens
 	slots  []plan.Slot // the i-th is of the i-th token
 	form   *form       // nil is none
+	cols   []column    // as they were when it ran before; nil is never
 }
 
 // forms keeps plans by form.
@@ -175,7 +176,7 @@ func (e *Engine) proven(ctx context.Context, who *policy.Principal, c *compiled,
 	var other []byte
 	from := 0
 	for i, h := range holes {
-		other = append(append(other, raw[from:h.From]...), c.slots[i].Probe(i, string(raw[h.From:h.To]))...)
+		other = append(append(other, raw[from:h.From]...), c.slots[i].Probe(i, string(raw[h.From:h.To]), raw[h.From-1] != '"')...)
 		from = h.To
 	}
 	other = append(other, raw[from:]...)

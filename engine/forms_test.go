@@ -286,6 +286,13 @@ func TestFormsOfRequests(t *testing.T) {
 			t.Errorf("token %s is compiled anew", same)
 		}
 	}
+	number := `{"resource":"Order","fields":[],"conditions":{"type":"and","exprs":[{"field":"amount","operator":">=","token":100},{"field":"order_no","operator":"!=","token":5},{"field":"paid","operator":"=","token":1}]}}`
+	for range 2 {
+		use(number)
+	}
+	if !use(strings.Replace(number, "100", "7", 1)) {
+		t.Error("a number as token is compiled anew")
+	}
 	for _, change := range [][2]string{
 		{`"limit":5`, `"limit":6`}, {`"limit":5`, `"limit":5,"offset":1`}, {`"limit":5`, `"limit":5,"total":true`}, {`"limit":5`, `"limit":5,"format":"objects"`},
 		{`"limit":5`, `"limit":5,"distinct":true`}, {`["1","2"]`, `["1"]`}, {`["1","2"]`, `["1","2","3"]`}, {`["1","2"]`, `[]`}, {`"token":"3"`, `"token":3`}, {`"token":"3"`, `"token":"x"`},

@@ -35,11 +35,14 @@ func (p *Plan) Slots() []Slot { return p.slots }
 func (p *Plan) Lasting() bool { return !p.momentary }
 
 // Probe is another token than the given one that can be put in, different from those of other slots where its type
-// has enough values.
-func (s Slot) Probe(i int, token string) string {
-	switch s.arg.T.Kind {
-	case schema.Integer:
+// has enough values. A bare one is a whole number, or what stands for a boolean.
+func (s Slot) Probe(i int, token string, bare bool) string {
+	k := s.arg.T.Kind
+	switch {
+	case bare && k != schema.Bool, k == schema.Integer:
 		return fmt.Sprintf("7%06d", i)
+	}
+	switch k {
 	case schema.Decimal, schema.Number:
 		return fmt.Sprintf("7%06d.25", i)
 	case schema.Bool:
