@@ -38,7 +38,7 @@ var layers = []struct {
 	// The engine is handed its dialects; one that it knew by name could not be left out or added from outside.
 	{"engine", []string{"schema", "schema/problem", "schema/query", "engine/funcs", "engine/policy", "engine/plan", "engine/sqlgen"}},
 	{"access", []string{"schema/problem", "engine/policy"}},
-	{"registry", []string{"schema/problem", "engine"}},
+	{"registry", []string{"schema", "schema/problem", "engine", "engine/policy"}},
 	{"server", []string{"schema/problem", "engine", "engine/policy", "access"}},
 	{"resources/store", nil},
 	{"resources", []string{"resources/store"}},
@@ -66,6 +66,8 @@ var libraries = []struct {
 	{"github.com/jackc/pgx/v5", []string{"engine/dialect/postgres", "testdb"}, []string{"schema/introspect"}},
 	{"modernc.org/sqlite", []string{"engine/dialect/sqlite", "testdb"}, []string{"schema/introspect"}},
 	{"github.com/mark3labs/mcp-go", []string{"server"}, nil},
+	// Steps of a structure that are made once, in order, and can be taken back, on three databases.
+	{"github.com/pressly/goose/v3", []string{"registry"}, nil},
 	{"github.com/prometheus/client_golang", []string{"server"}, nil},
 	// What replicas count together. Its scripts are ours: the well-known limiter on top of it, redis_rate, lets buckets fill up
 	// while they are spent, so that the call after the last one of a minute passes.

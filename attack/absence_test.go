@@ -1,6 +1,7 @@
 package attack_test
 
 import (
+	"context"
 	"io"
 	"log/slog"
 	"net/http"
@@ -29,9 +30,8 @@ func newTwin(t *testing.T, on testdb.Engine, tables []table, catalog string) *tw
 	if err := w.engine.Migrate(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	s, err := server.New(backend{w.engine}, server.Options{Log: slog.New(slog.DiscardHandler), Authenticate: func(key string) (*policy.Principal, bool) {
-		who, ok := people[key]
-		return who, ok
+	s, err := server.New(backend{w.engine}, server.Options{Log: slog.New(slog.DiscardHandler), Authenticate: func(_ context.Context, key string) (*policy.Principal, error) {
+		return people[key], nil
 	}})
 	if err != nil {
 		t.Fatal(err)

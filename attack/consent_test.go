@@ -21,11 +21,11 @@ const yes = `{"confirm":{"action":"accept","content":{"confirm":true}}}`
 // listen serves the replica's engine over HTTP to everybody of the corpus, each with a key of the own name.
 func (p *play) listen() string {
 	p.t.Helper()
-	s, err := server.New(backend{p.engine}, server.Options{Log: slog.New(slog.DiscardHandler), Authenticate: func(key string) (*policy.Principal, bool) {
+	s, err := server.New(backend{p.engine}, server.Options{Log: slog.New(slog.DiscardHandler), Authenticate: func(_ context.Context, key string) (*policy.Principal, error) {
 		if _, ok := people[key]; !ok {
-			return nil, false
+			return nil, nil
 		}
-		return p.who(key), true
+		return p.who(key), nil
 	}})
 	if err != nil {
 		p.t.Fatal(err)

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"context"
 	"net/http"
 	"strings"
 	"testing"
@@ -24,7 +25,7 @@ func TestBudgets(t *testing.T) {
 		"key-none": {Name: "carol", Key: "n", Scopes: []string{"write"}},
 	}
 	log, lines := quietLog()
-	s := newServer(t, f, Options{Budgets: b, Log: log, Authenticate: func(key string) (*policy.Principal, bool) { who, ok := owners[key]; return who, ok }})
+	s := newServer(t, f, Options{Budgets: b, Log: log, Authenticate: func(_ context.Context, key string) (*policy.Principal, error) { return owners[key], nil }})
 	url := serveHTTP(t, s)
 	ask := func(e exchange, key string) answer { return e.with("Authorization", "Bearer "+key).do(t, url) }
 	legacy, now := exchange{body: call("res-query", `{}`)}, modern("tools/call", "res-query", `{}`)
@@ -74,8 +75,8 @@ func TestBudgetOfExport(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.opts.Budgets = b
-	s.opts.Authenticate = func(string) (*policy.Principal, bool) {
-		return &policy.Principal{Name: "alice", Key: "a", Budget: policy.Budget{RowsPerHour: 1500}}, true
+	s.opts.Authenticate = func(context.Context, string) (*policy.Principal, error) {
+		return &policy.Principal{Name: "alice", Key: "a", Budget: policy.Budget{RowsPerHour: 1500}}, nil
 	}
 	url := serveHTTP(t, s)
 	ask := func(e exchange) answer { return e.with("Authorization", "Bearer x", "X-Resq-Export", "csv").do(t, url) }

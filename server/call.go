@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"runtime/debug"
 	"slices"
-	"strings"
 	"time"
 
 	"resq/engine"
@@ -34,7 +33,14 @@ type Reply struct {
 // Call runs one tool for a principal. Problems of the request are a failed Reply, never an error; false means
 // that there is no such tool.
 func (s *Server) Call(ctx context.Context, who *policy.Principal, tool string, args []byte) (*Reply, bool) {
-	return s.reply(ctx, caller{who: who, verbs: s.verbs(who), offers: s.granted(who), args: args, view: s.views().view(contractProfile), version: 1}, tool)
+	c := s.caller(who)
+	c.args, c.view, c.version = args, s.views().view(contractProfile), 1
+	return s.reply(ctx, c, tool)
+}
+
+// caller is a principal as it may use this server now.
+func (s *Server) caller(who *policy.Principal) caller {
+	return caller{who: who, verbs: s.verbs(who), offers: s.granted(who), enabled: s.opts.Enabled}
 }
 
 // reply is call for whoever takes the answer as texts.
@@ -83,7 +89,8 @@ func (r *Reply) release() {
 
 // local is whoever asks without a transport that could tell.
 func (s *Server) local() caller {
-	c := caller{who: s.opts.Local, verbs: s.verbs(s.opts.Local), offers: s.granted(s.opts.Local), view: s.views().view(s.opts.Profile)}
+	c := s.caller(s.opts.Local)
+	c.view = s.views().view(s.opts.Profile)
 	c.wants("", "")
 	return c
 }
@@ -146,10 +153,8 @@ func (s *Server) run(ctx context.Context, c caller, d *definition, request strin
 	if who == nil {
 		return nil, &problem.Problem{Code: problem.Unauthenticated, Message: "no principal"}
 	}
-	if !d.scoped(who) {
-		return nil, &problem.Problem{
-			Code: problem.PermissionDenied, Message: d.Name + " needs the scope " + strings.Join(d.scopes, " or ") + ", which this key does not have",
-		}
+	if why := d.closed(c); why != "" {
+		return nil, &problem.Problem{Code: problem.PermissionDenied, Message: d.Name + " " + why}
 	}
 	if c.version == 0 {
 		return nil, &problem.Problem{

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"compress/gzip"
+	"context"
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
@@ -75,9 +76,8 @@ func corpus(t *testing.T) []attackCase {
 func TestTransportCorpus(t *testing.T) {
 	cases := corpus(t)
 	f := newFake()
-	s := newServer(t, f, Options{Authenticate: func(key string) (*policy.Principal, bool) {
-		who, ok := map[string]*policy.Principal{"alice-key-of-the-corpus": alice, "bob-key-of-the-corpus": bob}[key]
-		return who, ok
+	s := newServer(t, f, Options{Authenticate: func(_ context.Context, key string) (*policy.Principal, error) {
+		return map[string]*policy.Principal{"alice-key-of-the-corpus": alice, "bob-key-of-the-corpus": bob}[key], nil
 	}})
 	s.bodyTime = time.Second
 	url := serveHTTP(t, s)

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"context"
 	"encoding/csv"
 	"encoding/json"
 	"fmt"
@@ -34,7 +35,7 @@ func linkOf(t *testing.T, body string) string {
 func TestExport(t *testing.T) {
 	keys := map[string]*policy.Principal{"one": {Name: "one"}, "two": {Name: "two"}}
 	base := shop(t)
-	s := newServer(t, base.backend.Load().Backend, Options{Authenticate: func(key string) (*policy.Principal, bool) { who, ok := keys[key]; return who, ok }})
+	s := newServer(t, base.backend.Load().Backend, Options{Authenticate: func(_ context.Context, key string) (*policy.Principal, error) { return keys[key], nil }})
 	url := serveHTTP(t, s)
 	large := `{"resource":"Order","fields":[],"orderBy":["Order.id"],"limit":1000}`
 	as := func(e exchange, key string) exchange { return e.with("Authorization", "Bearer "+key) }

@@ -158,10 +158,7 @@ var (
 )
 
 func withKeys(o Options) Options {
-	o.Authenticate = func(key string) (*policy.Principal, bool) {
-		who, ok := testKeys[key]
-		return who, ok
-	}
+	o.Authenticate = func(_ context.Context, key string) (*policy.Principal, error) { return testKeys[key], nil }
 	return o
 }
 

@@ -118,7 +118,7 @@ func (g *guard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // caller finds out in which form the request wants its answer: the profile is in the path, and what concerns a
 // single answer in headers. A profile that does not exist is a path that does not exist.
 func (g *guard) caller(r *http.Request, who *policy.Principal) (caller, *refusal) {
-	c := caller{who: who, verbs: g.s.verbs(who), offers: g.s.granted(who)}
+	c := g.s.caller(who)
 	if g.s.opts.Authenticate != nil {
 		c.still = func() *policy.Principal {
 			now, _ := g.authenticate(r)
@@ -175,7 +175,13 @@ func (g *guard) authenticate(r *http.Request) (*policy.Principal, *refusal) {
 	}
 	scheme, key, _ := strings.Cut(r.Header.Get("Authorization"), " ")
 	if key = strings.TrimSpace(key); strings.EqualFold(scheme, "Bearer") && key != "" {
-		if who, ok := g.s.opts.Authenticate(key); ok {
+		who, err := g.s.opts.Authenticate(r.Context(), key)
+		if err != nil {
+			p := problem.From(err)[0]
+			g.s.log.Error("keys cannot be looked up", "error", err, "cause", p.Err)
+			return nil, &refusal{status: http.StatusServiceUnavailable, code: p.Code, message: p.Message}
+		}
+		if who != nil {
 			return who, nil
 		}
 	}

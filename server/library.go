@@ -123,6 +123,7 @@ type caller struct {
 	still   func() *policy.Principal // who it is by now, nil when nobody any more; nil where that cannot change
 	offers  func(tool string) bool   // which of the catalog's tools it may use; nil is all
 	verbs   engine.Verbs             // what it can do with some resource or other
+	enabled func(tool string) bool   // of whoever it is; nil is every tool
 	args    []byte
 	view    *view
 	version int    // of the answers: 1, 2, or 0 for one that does not exist

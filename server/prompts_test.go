@@ -1,6 +1,7 @@
 package server
 
 import (
+	"context"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -50,7 +51,7 @@ func both(t *testing.T, url, key, method, name, params string) []answer {
 }
 
 func keyed(t *testing.T) string {
-	return serveHTTP(t, secretive(t, Options{Authenticate: func(key string) (*policy.Principal, bool) { who, ok := secretKeys[key]; return who, ok }}))
+	return serveHTTP(t, secretive(t, Options{Authenticate: func(_ context.Context, key string) (*policy.Principal, error) { return secretKeys[key], nil }}))
 }
 
 // Each prompt comes filled in, in both eras; one that shows a resource shows what its caller may see.

@@ -50,8 +50,12 @@ type Options struct {
 
 	// Local is who asks over stdio, and over HTTP when Authenticate is nil. With Authenticate, nil is nobody.
 	Local *policy.Principal
-	// Authenticate finds a key's owner. When it is set, HTTP answers nobody without a key that it knows.
-	Authenticate func(key string) (*policy.Principal, bool)
+	// Authenticate finds a key's owner, nil for a key that it does not know. When it is set, HTTP answers nobody
+	// without a key that it knows. Its error is a problem: whose a key is cannot be found out now.
+	Authenticate func(ctx context.Context, key string) (*policy.Principal, error)
+	// Enabled says whether a tool can be used at all, whoever asks; nil is every tool. It is asked on every call, so
+	// it must not wait. Whoever changes its mind tells Changed.
+	Enabled func(tool string) bool
 
 	// Budgets bound what keys spend; nil bounds nothing.
 	Budgets *access.Budgets

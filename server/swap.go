@@ -55,13 +55,21 @@ func (s *Server) Swap(b Backend) (idle <-chan struct{}) {
 	old := s.backend.Swap(newLease(b))
 	s.offered.Store(after)
 	s.health.forget()
+	s.announce(!s.reregister(before.box.Tools, after.box.Tools))
+	old.release()
+	return old.idle
+}
+
+// Changed tells clients that what they may call, or see, may be another by now: those that asked to be told at once,
+// and a session without a stream with its next call.
+func (s *Server) Changed() { s.announce(true) }
+
+func (s *Server) announce(tools bool) {
 	s.changes.Add(1)
-	if !s.reregister(before.box.Tools, after.box.Tools) {
+	if tools {
 		s.mcp.SendNotificationToAllClients(mcp.MethodNotificationToolsListChanged, nil)
 	}
 	s.mcp.SendNotificationToAllClients(mcp.MethodNotificationResourcesListChanged, nil)
-	old.release()
-	return old.idle
 }
 
 // reregister tells the library which tools came and went. It says true when the library told its clients.

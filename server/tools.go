@@ -159,9 +159,24 @@ func dotless(name string) string { return strings.ReplaceAll(name, ".", "_") }
 // underscored is a tool's name for clients that take letters, digits and underscores only.
 func underscored(name string) string { return strings.ReplaceAll(dotless(name), "-", "_") }
 
-// open says whether a caller may use d. Listing and calling both ask it, so they cannot disagree (N4).
-func (d *definition) open(c caller) bool {
-	return c.who != nil && d.scoped(c.who) && (d.verbs == 0 || d.verbs&c.verbs != 0) && (d.output == nil || c.offers == nil || c.offers(d.contract))
+// open says whether a caller may use d. Listing and calling both ask it, so they cannot disagree (N4, B-003, B-004).
+func (d *definition) open(c caller) bool { return c.who != nil && d.closed(c) == "" }
+
+// closed says why a caller may not use d; "" is that it may.
+func (d *definition) closed(c caller) string {
+	switch {
+	case !c.who.Calls(d.Name):
+		return "is not among the tools of this key"
+	case c.enabled != nil && !c.enabled(d.Name):
+		return "is switched off here"
+	case !d.scoped(c.who):
+		return "needs the scope " + strings.Join(d.scopes, " or ") + ", which this key does not have"
+	case d.output != nil && c.offers != nil && !c.offers(d.contract):
+		return "is not for this key"
+	case d.verbs != 0 && d.verbs&c.verbs == 0:
+		return "has nothing here that this key may change"
+	}
+	return ""
 }
 
 // scoped says whether who has a scope that d asks for. Without any a principal may read.

@@ -2,6 +2,8 @@ package main
 
 import (
 	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"maps"
@@ -19,6 +21,7 @@ import (
 	"resq/access"
 	"resq/engine"
 	"resq/engine/policy"
+	"resq/registry"
 	"resq/schema/problem"
 	"resq/schema/query"
 	"resq/server"
@@ -45,6 +48,7 @@ type config struct {
 	Budget     policy.Budget // of keys that have none of their own
 	Redis      string        // where replicas count budgets together
 	Lang       string
+	Control    controlConfig
 }
 
 // loadConfig reads a configuration file. The error is a problem.List of everything that is wrong with it, each
@@ -129,9 +133,11 @@ func (r *configReader) file(n *yaml.Node, c *config) {
 		"budgets": func(n *yaml.Node) {
 			r.budget(n, &c.Budget, keys{"redis": func(n *yaml.Node) { c.Redis = r.text(n) }})
 		},
-		"writes": func(n *yaml.Node) { r.writes(n, &c.Writes) },
-		"state":  func(n *yaml.Node) { c.State = r.beside(r.text(n)) },
-		"lang":   func(n *yaml.Node) { c.Lang = r.oneOf(n, server.Languages()) },
+		"writes":  func(n *yaml.Node) { r.writes(n, &c.Writes) },
+		"control": func(n *yaml.Node) { r.control(n, &c.Control) },
+		"keys":    func(n *yaml.Node) { r.keyring(n, &c.Control) },
+		"state":   func(n *yaml.Node) { c.State = r.beside(r.text(n)) },
+		"lang":    func(n *yaml.Node) { c.Lang = r.oneOf(n, server.Languages()) },
 	})
 }
 
@@ -197,6 +203,9 @@ func (r *configReader) principals(n *yaml.Node, c *config) {
 			"budget": func(n *yaml.Node) { r.budget(n, &p.Budget, nil) },
 			"keys":   func(n *yaml.Node) { keyNodes = r.items(n) },
 		})
+		if why := reserved(name); why != "" {
+			r.tell(at, "", "%s", why)
+		}
 		c.Principals[name] = p
 		r.names = append(r.names, name)
 		for _, k := range keyNodes {
@@ -257,6 +266,50 @@ func (r *configReader) value(n *yaml.Node) policy.Value {
 		return policy.Value{Texts: r.texts(n), List: true}
 	}
 	return policy.One(r.text(n))
+}
+
+// control reads where the control database is: a DSN, or more about it.
+func (r *configReader) control(n *yaml.Node, into *controlConfig) {
+	dsn := func(n *yaml.Node) {
+		driver, rest, _ := strings.Cut(r.text(n), ":")
+		switch driver {
+		case "sqlite":
+			rest = r.beside(strings.TrimPrefix(rest, "//"))
+		case "postgresql":
+			driver = "postgres"
+		case "postgres", "mysql":
+		default: // the text may hold a password, so it is not told
+			r.tell(n, "", "this is no address of a database: sqlite:PATH, mysql://user:password@host:port/database or postgres://…")
+		}
+		into.DSN = driver + ":" + rest
+	}
+	if follow(n).Kind != yaml.MappingNode {
+		dsn(n)
+		return
+	}
+	r.mapping(n, keys{
+		"dsn":   dsn,
+		"stale": func(n *yaml.Node) { into.Stale = r.duration(n) },
+	})
+}
+
+// keyring reads how keys of the control database are made, and by whom.
+func (r *configReader) keyring(n *yaml.Node, into *controlConfig) {
+	r.mapping(n, keys{
+		"prefix": func(n *yaml.Node) {
+			into.Prefix = r.text(n)
+			if err := registry.CheckPrefix(into.Prefix); err != nil {
+				r.tell(n, "", "%s", err)
+			}
+		},
+		"admin": func(n *yaml.Node) {
+			sum, ok := strings.CutPrefix(r.text(n), "sha256:")
+			if raw, err := hex.DecodeString(sum); !ok || err != nil || len(raw) != sha256.Size {
+				r.tell(n, "make one with: resq keys credential", "the admin credential is kept as its sum: sha256: and 64 hexadecimal digits")
+			}
+			into.Admin = strings.ToLower(sum)
+		},
+	})
 }
 
 // items gives the entries of a list; one scalar is a list of one.

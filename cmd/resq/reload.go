@@ -10,13 +10,11 @@ import (
 	"os/signal"
 	"runtime"
 	"slices"
-	"sync/atomic"
 	"syscall"
 	"time"
 
 	"github.com/fsnotify/fsnotify"
 
-	"resq/access"
 	"resq/schema"
 	"resq/schema/problem"
 	"resq/server"
@@ -38,7 +36,8 @@ type reloader struct {
 	from   *source
 	opened *opened // what is served; only run changes it
 	server *server.Server
-	keys   *atomic.Pointer[access.Keys] // nil when the server asks for none
+	keys   *keyring // nil when nobody is asked for a key
+	asks   bool     // for keys
 	log    *slog.Logger
 	watch  bool
 	hangUp func() // ends the program when its terminal has gone
@@ -154,7 +153,7 @@ func (r *reloader) reload(ctx context.Context, all bool) (again bool) {
 	old := r.opened.engine
 	*r.opened = next
 	if r.keys != nil {
-		r.keys.Store(&next.config.Keys)
+		r.keys.load(next.config)
 	}
 	idle := r.server.Swap(next.engine)
 	go func() {
@@ -174,7 +173,7 @@ func (r *reloader) configure(next *opened) error {
 	if err != nil {
 		return err
 	}
-	if (c.Keys.Len() > 0) != (r.keys != nil) {
+	if !r.asks && c.Keys.Len() > 0 || r.asks && r.keys.directory == nil && c.Keys.Len() == 0 {
 		return errors.New("the first key and the last one take a restart: without keys the server asks nobody for one")
 	}
 	config := *next.config

@@ -9,12 +9,10 @@ import (
 	"runtime"
 	"strconv"
 	"sync"
-	"sync/atomic"
 
 	"github.com/spf13/cobra"
 
 	"resq/access"
-	"resq/engine/policy"
 	"resq/server"
 )
 
@@ -86,12 +84,28 @@ func serve(cmd *cobra.Command, from *source, how serving) error {
 		Version: version, Lang: o.lang, Local: o.local, Hosts: o.config.Hosts, Origins: o.config.Origins, Log: log,
 		Profile: profile, Secret: o.secret,
 	}
-	if o.config.Keys.Len() > 0 {
-		var keys atomic.Pointer[access.Keys]
-		keys.Store(&o.config.Keys)
-		reload.keys = &keys
-		opts.Authenticate = func(key string) (*policy.Principal, bool) { return keys.Load().Find(key) }
+	ctl, err := openControl(ctx, o.config, log, o.secret, false)
+	if err != nil {
+		return err
 	}
+	if ctl != nil {
+		defer ctl.Close()
+	}
+	ring, err := newKeyring(ctx, o.config, ctl, log)
+	if err != nil {
+		return failure{err}
+	}
+	asks := o.config.Keys.Len() > 0 || o.config.Control.Admin != ""
+	if ctl != nil && !asks {
+		if asks, err = ctl.HasKeys(ctx); err != nil {
+			return failure{err}
+		}
+	}
+	if asks {
+		opts.Authenticate = ring.find
+	}
+	opts.Enabled = ring.enabled
+	reload.keys, reload.asks = ring, asks
 	if o.local == nil && (stdio || opts.Authenticate == nil) {
 		return errNoLocal
 	}
@@ -130,6 +144,10 @@ func serve(cmd *cobra.Command, from *source, how serving) error {
 	}
 	reload.opened, reload.server = o, s
 	var reloading sync.WaitGroup
+	if ring.directory != nil {
+		ring.directory.Changed(s.Changed)
+		reloading.Go(func() { ring.directory.Run(ctx) })
+	}
 	reloading.Go(func() { reload.run(ctx) })
 	both.Wait()
 	stop()

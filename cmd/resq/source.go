@@ -118,7 +118,7 @@ func (s *source) open(ctx context.Context, log *slog.Logger, progress io.Writer)
 	}
 	opts := engine.Options{
 		Secret: o.secret, Previous: o.config.Previous, Drivers: drivers(), Limits: o.config.Limits, MaxBytes: o.config.MaxBytes, Timeout: o.config.Timeout,
-		Writes: o.config.Writes, Statements: o.config.Budget.Statements, Log: log, Control: "sqlite:" + filepath.Join(stateDir(o.config.State), "control.sqlite"),
+		Writes: o.config.Writes, Statements: o.config.Budget.Statements, Log: log, Control: o.config.controlDSN(),
 	}
 	o.audit = &audit{dir: filepath.Join(stateDir(o.config.State), auditDir), secret: o.secret, log: log}
 	opts.Audit = o.audit

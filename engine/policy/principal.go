@@ -5,13 +5,16 @@ import (
 	"encoding/binary"
 	"maps"
 	"slices"
+	"strings"
 )
 
 // A Principal is who asks. It is passed as a parameter everywhere, so that forgetting it does not compile.
 type Principal struct {
 	Name       string
-	Key        string // id of the key it came with
-	User       string // id of the user it acts for, by which the catalog's principal query finds attributes; "" is none
+	Key        string          // id of the key it came with
+	Token      int64           // number of that key in the control database; 0 is a key of the configuration, or none
+	User       string          // id of the user it acts for, by which the catalog's principal query finds attributes; "" is none
+	Tools      map[string]bool // that its key's scopes open, by ToolKey; nil is all that its verbs allow
 	Roles      []string
 	Scopes     []string         // read, write, delete; empty is read alone
 	Attributes map[string]Value // for row rules
@@ -50,6 +53,20 @@ type Value struct {
 
 // One makes a single value.
 func One(s string) Value { return Value{Texts: []string{s}} }
+
+// Calls says whether p may call a tool as far as its key's scopes go. Both spellings of a name are one.
+func (p *Principal) Calls(tool string) bool { return p.Tools == nil || p.Tools[ToolKey(tool)] }
+
+// ToolKey is the form of a tool's name by which it is compared: names with dots and hyphens are also written with
+// underscores, and no two tools of a server differ in that alone.
+func ToolKey(name string) string {
+	if !strings.ContainsAny(name, ".-") {
+		return name
+	}
+	return toolKey.Replace(name)
+}
+
+var toolKey = strings.NewReplacer(".", "_", "-", "_")
 
 // Func gives a func token. That of a principal's user is the user's id, unless something else is said.
 func (p *Principal) Func(name string) (Value, bool) {
@@ -105,6 +122,12 @@ func (p *Principal) Append(b []byte) []byte {
 		}
 	}
 	texts([]string{p.Name, p.Key, p.User})
+	b = append(binary.AppendVarint(b, p.Token), flag(p.Tools != nil))
+	b = binary.AppendUvarint(b, uint64(len(p.Tools)))
+	for _, name := range slices.Sorted(maps.Keys(p.Tools)) {
+		texts([]string{name})
+		b = append(b, flag(p.Tools[name]))
+	}
 	texts(p.Roles)
 	texts(p.Scopes)
 	values(p.Attributes)

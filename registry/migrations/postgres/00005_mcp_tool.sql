@@ -1,0 +1,11 @@
+-- +goose Up
+CREATE TABLE IF NOT EXISTS mcp_tool (
+  tool_name VARCHAR(64) NOT NULL PRIMARY KEY,
+  category VARCHAR(64) NULL,
+  title VARCHAR(190) NULL,
+  enabled SMALLINT NOT NULL DEFAULT 1,
+  modify_time TIMESTAMP(6) NULL
+);
+
+-- +goose Down
+DROP TABLE IF EXISTS mcp_tool;
