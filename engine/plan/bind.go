@@ -39,7 +39,7 @@ func Read(v *policy.View, r *query.Request, o Options) (*Plan, error) {
 	if err := b.probs.Err(); err != nil {
 		return nil, err
 	}
-	p.root, p.connection, p.total, p.notices = q, b.conn, r.Total, b.notices
+	p.root, p.connection, p.total, p.notices, p.uses, p.sources = q, b.conn, r.Total, b.notices, b.uses, b.sources
 	p.slots, p.momentary = b.slots, b.momentary || o.After != nil
 	return p, nil
 }
@@ -69,6 +69,7 @@ type binder struct {
 	free    bool    // binding a set
 	set     func(*schema.Set) ([]string, error)
 	lists   map[listKey][]Expr
+	uses    []Use
 	unread  problem.List // why the values of a set could not be read
 	depth   int          // of rules inside rules
 

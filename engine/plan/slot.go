@@ -73,11 +73,16 @@ func (s Slot) Probe(i int, token string, bare bool) string {
 func (s Slot) Set(token string) bool {
 	b := &binder{lim: s.lim, conn: s.conn}
 	a, ok := b.token(token, "", s.of).(*Arg)
-	if !ok || a.T != s.arg.T || a.Zone != s.arg.Zone || a.Bare != s.arg.Bare || a.Kept != s.arg.Kept {
+	if !ok || !alike(a, s.arg) {
 		return false
 	}
-	*s.arg = *a
+	s.arg.Value = a.Value
 	return true
+}
+
+// alike says whether two arguments differ in their values alone.
+func alike(a, b *Arg) bool {
+	return a.T == b.T && a.Zone == b.Zone && a.Bare == b.Bare && a.Kept == b.Kept && a.Many == nil && b.Many == nil
 }
 
 // slotted are the types as which a token is read and compared in one way, whatever it is.
@@ -111,7 +116,7 @@ func (b *binder) slot(place int32, token string, of *Column, e Expr) {
 		return
 	}
 	again, ok := (&binder{lim: b.lim, conn: b.conn}).token(token, "", of).(*Arg)
-	if !ok || *again != *a {
+	if !ok || again.Value != a.Value || !alike(again, a) {
 		return
 	}
 	b.slots = append(b.slots, Slot{Place: int(place), arg: a, of: of, conn: b.conn, lim: b.lim})

@@ -98,6 +98,9 @@ func (p *Principal) Known(attributes, funcs map[string]*Value) *Principal {
 	return &q
 }
 
+// Absent says that the principal's user is not there.
+func (p *Principal) Absent() bool { return p.nobody }
+
 // Nobody gives the principal as one whose user is not there: it has no attributes, and every row rule denies.
 func (p *Principal) Nobody() *Principal {
 	q := *p
