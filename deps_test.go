@@ -72,6 +72,8 @@ var libraries = []struct {
 	// What replicas count together. Its scripts are ours: the well-known limiter on top of it, redis_rate, lets buckets fill up
 	// while they are spent, so that the call after the last one of a minute passes.
 	{"github.com/redis/go-redis/v9", []string{"access"}, nil},
+	// Signatures of tokens and sets of keys: nothing to write oneself.
+	{"github.com/go-jose/go-jose/v4", []string{"access"}, nil},
 	{"github.com/alicebob/miniredis/v2", nil, []string{"access"}},
 	// Whether a history of many clients is one that a single process could have made takes a search that is known to be
 	// right; only tests use it.
