@@ -62,9 +62,12 @@ type Options struct {
 	// Statements is how many of one key run at once on one connection, where its budget does not say: a quarter of the
 	// pool, and four at most. Below zero they are not counted.
 	Statements int
-	Control    string       // DSN of the control store, of connections with operations: control; made when it is not there
-	Audit      Auditor      // of writes; nothing
-	Log        *slog.Logger // nothing
+	Control    string  // DSN of the control store, of connections with operations: control; made when it is not there
+	Audit      Auditor // of writes; nothing
+	Version    string  // of the program, for tools that tell it
+	// Values opens what keeps the values of a connection with the driver redis; without it such a connection is refused.
+	Values func(c *schema.Connection, timeout time.Duration) (Values, error)
+	Log    *slog.Logger // nothing
 }
 
 // An Engine answers requests on one catalog. It is safe for concurrent use.
@@ -72,6 +75,7 @@ type Engine struct {
 	cat  *schema.Catalog
 	opts Options
 	dbs  map[*schema.Connection]*database
+	kvs  map[*schema.Connection]Values
 	seal *sealer
 	sign *signer
 	// store keeps the operations of connections that have no table for them; nil when there are none.
@@ -82,6 +86,7 @@ type Engine struct {
 	byRole   bool
 	writable map[*schema.Resource]Verbs
 	run      calls
+	forms    forms
 }
 
 // A database is one connection's pool.
@@ -136,7 +141,7 @@ func New(cat *schema.Catalog, opts Options) (*Engine, error) {
 		return nil, err
 	}
 	opts.Writes = opts.Writes.filled()
-	e := &Engine{cat: cat, opts: opts, dbs: map[*schema.Connection]*database{}, rules: rulesHash(cat), byRole: byRole(cat), writable: writable(cat)}
+	e := &Engine{cat: cat, opts: opts, dbs: map[*schema.Connection]*database{}, kvs: map[*schema.Connection]Values{}, rules: rulesHash(cat), byRole: byRole(cat), writable: writable(cat)}
 	var err error
 	if e.sign, err = newSigner(append([][]byte{opts.Secret}, opts.Previous...)); err != nil {
 		return nil, err
@@ -148,6 +153,9 @@ func New(cat *schema.Catalog, opts Options) (*Engine, error) {
 		if err := e.open(c); err != nil {
 			return nil, errors.Join(err, e.Close())
 		}
+	}
+	if err := e.openValues(); err != nil {
+		return nil, errors.Join(err, e.Close())
 	}
 	if err := e.prepareControl(); err != nil {
 		return nil, errors.Join(err, e.Close())
@@ -216,6 +224,9 @@ func (db *database) openWrite(c *schema.Connection, pool int, opts Options) erro
 func (e *Engine) Close() error {
 	e.run.finish()
 	errs := []error{e.store.close()}
+	for _, kv := range e.kvs {
+		errs = append(errs, kv.Close())
+	}
 	for _, db := range e.dbs {
 		if db.shared.drop() {
 			errs = append(errs, db.Close())
@@ -238,6 +249,11 @@ func (e *Engine) Ping(ctx context.Context) map[string]error {
 			out[c.Name] = err
 		}
 	}
+	for c, kv := range e.kvs {
+		if err := kv.Ping(ctx); err != nil {
+			out[c.Name] = err
+		}
+	}
 	return out
 }
 
@@ -247,30 +263,18 @@ func (e *Engine) Query(ctx context.Context, who *policy.Principal, raw []byte) (
 		return nil, err
 	}
 	defer e.run.leave()
-	r, err := query.Decode(raw, e.opts.Limits)
+	c, who, err := e.compile(ctx, who, raw)
 	if err != nil {
 		return nil, err
 	}
-	if e.needs(r) {
-		if who, err = e.known(ctx, who); err != nil {
-			return nil, err
-		}
-	}
-	after, err := e.seal.open(who, r)
+	db := e.dbs[c.p.Connection()]
+	st, err := render(c.p, db.driver, false)
 	if err != nil {
 		return nil, err
 	}
-	v := policy.For(e.cat, who)
-	p, err := plan.Read(v, r, e.options(ctx, v, after))
-	if err != nil {
-		return nil, err
-	}
-	db := e.dbs[p.Connection()]
-	st, err := render(p, db.driver, false)
-	if err != nil {
-		return nil, err
-	}
-	return e.execute(ctx, db, who, p, st, r)
+	a, err := e.execute(ctx, db, who, c, st)
+	e.forms.give(c) // but not when it ended in a panic
+	return a, err
 }
 
 // statements are what a plan comes to.
@@ -297,24 +301,11 @@ type Explained struct {
 
 // Explain compiles a res-query without running it. A set of a row rule that is on another connection is read.
 func (e *Engine) Explain(ctx context.Context, who *policy.Principal, raw []byte) (*Explanation, error) {
-	r, err := query.Decode(raw, e.opts.Limits)
+	c, _, err := e.whole(ctx, who, raw)
 	if err != nil {
 		return nil, err
 	}
-	if e.needs(r) {
-		if who, err = e.known(ctx, who); err != nil {
-			return nil, err
-		}
-	}
-	after, err := e.seal.open(who, r)
-	if err != nil {
-		return nil, err
-	}
-	v := policy.For(e.cat, who)
-	p, err := plan.Read(v, r, e.options(ctx, v, after))
-	if err != nil {
-		return nil, err
-	}
+	p := c.p
 	st, err := render(p, e.dbs[p.Connection()].driver, false)
 	if err != nil {
 		return nil, err
