@@ -59,6 +59,7 @@ type Options struct {
 	Secret   []byte           // seals cursors, confirm tokens and before-images; random, so that they end with the process
 	Previous [][]byte         // earlier secrets, whose tokens and before-images are still good
 	Writes   WriteLimits
+	SQL      SQLLimits
 	// Statements is how many of one key run at once on one connection, where its budget does not say: a quarter of the
 	// pool, and four at most. Below zero they are not counted.
 	Statements int
@@ -85,7 +86,9 @@ type Engine struct {
 	// byRole says that which fields a principal reads may hang on its attributes, through cases of row rules.
 	byRole   bool
 	writable map[*schema.Resource]Verbs
+	others   foreigners
 	run      calls
+	forms    forms
 }
 
 // A database is one connection's pool.
@@ -139,7 +142,7 @@ func New(cat *schema.Catalog, opts Options) (*Engine, error) {
 	if err := plan.Check(cat); err != nil {
 		return nil, err
 	}
-	opts.Writes = opts.Writes.filled()
+	opts.Writes, opts.SQL = opts.Writes.filled(), opts.SQL.filled()
 	e := &Engine{cat: cat, opts: opts, dbs: map[*schema.Connection]*database{}, kvs: map[*schema.Connection]Values{}, rules: rulesHash(cat), byRole: byRole(cat), writable: writable(cat)}
 	var err error
 	if e.sign, err = newSigner(append([][]byte{opts.Secret}, opts.Previous...)); err != nil {
@@ -262,30 +265,18 @@ func (e *Engine) Query(ctx context.Context, who *policy.Principal, raw []byte) (
 		return nil, err
 	}
 	defer e.run.leave()
-	r, err := query.Decode(raw, e.opts.Limits)
+	c, who, err := e.compile(ctx, who, raw)
 	if err != nil {
 		return nil, err
 	}
-	if e.needs(r) {
-		if who, err = e.known(ctx, who); err != nil {
-			return nil, err
-		}
-	}
-	after, err := e.seal.open(who, r)
+	db := e.dbs[c.p.Connection()]
+	st, err := render(c.p, db.driver, false)
 	if err != nil {
 		return nil, err
 	}
-	v := policy.For(e.cat, who)
-	p, err := plan.Read(v, r, e.options(ctx, v, after))
-	if err != nil {
-		return nil, err
-	}
-	db := e.dbs[p.Connection()]
-	st, err := render(p, db.driver, false)
-	if err != nil {
-		return nil, err
-	}
-	return e.execute(ctx, db, who, p, st, r)
+	a, err := e.execute(ctx, db, who, c, st)
+	e.forms.give(c) // but not when it ended in a panic
+	return a, err
 }
 
 // statements are what a plan comes to.
@@ -312,24 +303,11 @@ type Explained struct {
 
 // Explain compiles a res-query without running it. A set of a row rule that is on another connection is read.
 func (e *Engine) Explain(ctx context.Context, who *policy.Principal, raw []byte) (*Explanation, error) {
-	r, err := query.Decode(raw, e.opts.Limits)
+	c, _, err := e.whole(ctx, who, raw)
 	if err != nil {
 		return nil, err
 	}
-	if e.needs(r) {
-		if who, err = e.known(ctx, who); err != nil {
-			return nil, err
-		}
-	}
-	after, err := e.seal.open(who, r)
-	if err != nil {
-		return nil, err
-	}
-	v := policy.For(e.cat, who)
-	p, err := plan.Read(v, r, e.options(ctx, v, after))
-	if err != nil {
-		return nil, err
-	}
+	p := c.p
 	st, err := render(p, e.dbs[p.Connection()].driver, false)
 	if err != nil {
 		return nil, err
