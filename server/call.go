@@ -153,8 +153,8 @@ func (s *Server) run(ctx context.Context, c caller, d *definition, request strin
 	if who == nil {
 		return nil, &problem.Problem{Code: problem.Unauthenticated, Message: "no principal"}
 	}
-	if why := d.closed(c); why != "" {
-		return nil, &problem.Problem{Code: problem.PermissionDenied, Message: d.Name + " " + why}
+	if no := d.closed(c); no != nil {
+		return nil, no
 	}
 	if c.version == 0 {
 		return nil, &problem.Problem{

@@ -49,6 +49,7 @@ type config struct {
 	Redis      string        // where replicas count budgets together
 	Lang       string
 	Control    controlConfig
+	Tools      selector
 }
 
 // loadConfig reads a configuration file. The error is a problem.List of everything that is wrong with it, each
@@ -136,8 +137,14 @@ func (r *configReader) file(n *yaml.Node, c *config) {
 		"writes":  func(n *yaml.Node) { r.writes(n, &c.Writes) },
 		"control": func(n *yaml.Node) { r.control(n, &c.Control) },
 		"keys":    func(n *yaml.Node) { r.keyring(n, &c.Control) },
-		"state":   func(n *yaml.Node) { c.State = r.beside(r.text(n)) },
-		"lang":    func(n *yaml.Node) { c.Lang = r.oneOf(n, server.Languages()) },
+		"tools": func(n *yaml.Node) {
+			r.mapping(n, keys{
+				"enabled":  func(n *yaml.Node) { c.Tools.Enabled = r.texts(n) },
+				"disabled": func(n *yaml.Node) { c.Tools.Disabled = r.texts(n) },
+			})
+		},
+		"state": func(n *yaml.Node) { c.State = r.beside(r.text(n)) },
+		"lang":  func(n *yaml.Node) { c.Lang = r.oneOf(n, server.Languages()) },
 	})
 }
 

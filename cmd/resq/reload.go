@@ -150,6 +150,12 @@ func (r *reloader) reload(ctx context.Context, all bool) (again bool) {
 		r.fail(err)
 		return false
 	}
+	if r.keys != nil {
+		if err := r.keys.offer(ctx, next.config, cat, next.lang); err != nil {
+			r.fail(errors.Join(err, next.engine.Close()))
+			return false
+		}
+	}
 	old := r.opened.engine
 	*r.opened = next
 	if r.keys != nil {
@@ -177,7 +183,7 @@ func (r *reloader) configure(next *opened) error {
 		return errors.New("the first key and the last one take a restart: without keys the server asks nobody for one")
 	}
 	config := *next.config
-	config.Catalog, config.Packs, config.Principals, config.Keys = c.Catalog, c.Packs, c.Principals, c.Keys
+	config.Catalog, config.Packs, config.Principals, config.Keys, config.Tools = c.Catalog, c.Packs, c.Principals, c.Keys, c.Tools
 	next.config = &config
 	next.choosePacks()
 	return nil

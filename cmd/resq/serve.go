@@ -104,6 +104,9 @@ func serve(cmd *cobra.Command, from *source, how serving) error {
 	if asks {
 		opts.Authenticate = ring.find
 	}
+	if err := ring.offer(ctx, o.config, o.engine.Catalog(), o.lang); err != nil {
+		return err
+	}
 	opts.Enabled = ring.enabled
 	reload.keys, reload.asks = ring, asks
 	if o.local == nil && (stdio || opts.Authenticate == nil) {
