@@ -39,10 +39,12 @@ var layers = []struct {
 	{"engine", []string{"schema", "schema/problem", "schema/query", "engine/funcs", "engine/policy", "engine/plan", "engine/sqlgen"}},
 	{"access", []string{"schema/problem", "engine/policy"}},
 	{"registry", []string{"schema", "schema/problem", "engine", "engine/policy"}},
+	// Another program's way to the keys: it asks for a credential of its own, and knows nothing of tools.
+	{"registry/issuer", []string{"schema/problem", "registry"}},
 	{"server", []string{"schema/problem", "engine", "engine/policy", "access"}},
 	{"resources/store", nil},
 	{"resources", []string{"resources/store"}},
-	{"cmd/resq", []string{"schema", "schema/introspect", "schema/problem", "schema/query", "engine", "engine/policy", "engine/dialect/mysql", "engine/dialect/postgres", "engine/dialect/sqlite", "access", "registry", "server", "resources"}},
+	{"cmd/resq", []string{"schema", "schema/introspect", "schema/problem", "schema/query", "engine", "engine/policy", "engine/dialect/mysql", "engine/dialect/postgres", "engine/dialect/sqlite", "access", "registry", "registry/issuer", "server", "resources"}},
 	// The soak test drives the program from outside.
 	{"bench/soak", nil},
 }

@@ -262,6 +262,7 @@ func (e *Engine) Query(ctx context.Context, who *policy.Principal, raw []byte) (
 	}
 	v := policy.For(e.cat, who)
 	p, err := plan.Read(v, r, e.options(ctx, v, after))
+	traceRules(ctx, v)
 	if err != nil {
 		return nil, err
 	}

@@ -103,6 +103,7 @@ func (s *Server) call(ctx context.Context, c caller, tool string) (*Reply, bool)
 	}
 	start := time.Now()
 	r := &Reply{RequestID: newRequestID()}
+	ctx, c.trace = s.traced(ctx)
 	s.metrics.running.Inc()
 	defer s.metrics.running.Dec()
 	answer, err := s.paid(ctx, c, d, r.RequestID)
@@ -121,7 +122,7 @@ func (s *Server) call(ctx context.Context, c caller, tool string) (*Reply, bool)
 	if c.version == 2 {
 		r.structure(d, answer)
 	}
-	s.record(ctx, c.who, d, r, err, time.Since(start))
+	s.record(ctx, c, d, r, err, time.Since(start))
 	return r, true
 }
 

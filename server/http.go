@@ -18,6 +18,9 @@ import (
 // Path is where the server answers MCP over HTTP.
 const Path = "/mcp"
 
+// APIPath is below which Options.API answers.
+const APIPath = "/api/"
+
 // Below Path a client chooses a profile: a ready-made one by its name, or any by its switches.
 const (
 	profilePath = "/p/"
@@ -132,6 +135,9 @@ func (s *Server) handler(listen net.Addr) (http.Handler, func()) {
 	mux.Handle(Path, g)
 	mux.Handle(Path+compatPath, g)
 	mux.Handle(Path+profilePath+"{name}", g)
+	if s.opts.API != nil {
+		mux.HandleFunc(APIPath, g.api)
+	}
 	mux.HandleFunc("GET "+metricsPath, g.metrics())
 	mux.HandleFunc("GET /healthz", g.health(func(context.Context) bool { return true }, func() []byte { return nil }))
 	mux.HandleFunc("GET /readyz", g.health(s.ready, s.degradation))
@@ -139,6 +145,16 @@ func (s *Server) handler(listen net.Addr) (http.Handler, func()) {
 		hangUp()
 		_ = lib.Shutdown(context.Background()) // has no server of its own that could fail
 	}
+}
+
+// api lets requests through to the API that come from where requests may come from.
+func (g *guard) api(w http.ResponseWriter, r *http.Request) {
+	defer g.recover(w, r)
+	if no := g.places.check(r); no != nil {
+		g.refuse(w, r, nil, no)
+		return
+	}
+	g.s.opts.API.ServeHTTP(w, r)
 }
 
 // health answers a probe. It tells nobody which connection is down; the log does.

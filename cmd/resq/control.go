@@ -109,6 +109,9 @@ func (k *keyring) find(ctx context.Context, key string) (*policy.Principal, erro
 	return k.directory.Find(ctx, key)
 }
 
+// configured says whether there is a principal of a name.
+func (k *keyring) configured(name string) bool { return k.config.Load().Principals[name] != nil }
+
 func (k *keyring) keys() *access.Keys { return &k.config.Load().Keys }
 
 // enabled says whether a tool is offered, and not switched off by an admin.

@@ -15,6 +15,7 @@ import (
 
 	"github.com/fsnotify/fsnotify"
 
+	"resq/registry"
 	"resq/schema"
 	"resq/schema/problem"
 	"resq/server"
@@ -33,17 +34,18 @@ const (
 // A reloader keeps what is served up to date with its files: catalog files that change are noticed, and SIGHUP
 // reads the configuration as well. What is loaded is served as a whole or not at all.
 type reloader struct {
-	from   *source
-	opened *opened // what is served; only run changes it
-	server *server.Server
-	keys   *keyring // nil when nobody is asked for a key
-	asks   bool     // for keys
-	log    *slog.Logger
-	watch  bool
-	hangUp func() // ends the program when its terminal has gone
-	quiet  time.Duration
-	failed bool // the last load was bad
-	unread bool // the configuration was; files of the catalog that are good again do not mend it
+	from    *source
+	opened  *opened // what is served; only run changes it
+	server  *server.Server
+	keys    *keyring          // nil when nobody is asked for a key
+	asks    bool              // for keys
+	journal *registry.Journal // nil keeps no calls
+	log     *slog.Logger
+	watch   bool
+	hangUp  func() // ends the program when its terminal has gone
+	quiet   time.Duration
+	failed  bool // the last load was bad
+	unread  bool // the configuration was; files of the catalog that are good again do not mend it
 
 	signals  chan os.Signal
 	watcher  *watcher
@@ -160,6 +162,9 @@ func (r *reloader) reload(ctx context.Context, all bool) (again bool) {
 	*r.opened = next
 	if r.keys != nil {
 		r.keys.load(next.config)
+	}
+	if r.journal != nil {
+		r.journal.Masked(maskedFields(cat))
 	}
 	idle := r.server.Swap(next.engine)
 	go func() {
