@@ -6,7 +6,7 @@ SOAKTIME ?= 10m
 SETS ?= ../shared/eval
 
 .DEFAULT_GOAL := build
-.PHONY: run build test check golden oracle fuzz bench soak attack faults conformance eval clean
+.PHONY: run build test check golden oracle fuzz bench soak replicas attack faults conformance eval clean
 
 run: build ## build, and serve the demonstration at 127.0.0.1:8088/mcp
 	bin/resq serve --pack store --state .state
@@ -35,6 +35,9 @@ bench: ## all benchmarks
 
 soak: ## the server under load for SOAKTIME, with reloads and disconnects
 	scripts/soak.sh $(SOAKTIME)
+
+replicas: ## three servers behind a balancer that sends each message to another, on each database
+	scripts/test.sh go test -count 1 -v -run Replicas ./cmd/resq
 
 attack: ## the attack corpus and the non-interference tests alone
 	scripts/test.sh bash -o pipefail -c "go test -count 1 -v -run 'Attack|Corpus|Interference' ./attack ./engine ./server | grep -v '^=== \|--- PASS'"

@@ -108,7 +108,7 @@ func NewBudgets(opts BudgetOptions) (*Budgets, error) {
 	if opts.Redis != "" {
 		o, err := redis.ParseURL(opts.Redis)
 		if err != nil {
-			return nil, errBudgetURL
+			return nil, errRedisURL
 		}
 		o.ContextTimeoutEnabled, o.MaxRetries, o.DialerRetries = true, -1, 1
 		o.DialTimeout, o.ReadTimeout, o.WriteTimeout, o.PoolTimeout = opts.within, opts.within, opts.within, opts.within
@@ -119,7 +119,7 @@ func NewBudgets(opts BudgetOptions) (*Budgets, error) {
 	return b, nil
 }
 
-var errBudgetURL = errors.New("this is no URL of a Redis server, such as redis://:password@host:6379/0")
+var errRedisURL = errors.New("this is no URL of a Redis server, such as redis://:password@host:6379/0")
 
 // Close ends the connections to Redis.
 func (b *Budgets) Close() error {

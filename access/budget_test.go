@@ -6,9 +6,6 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
-	"os"
-	"os/exec"
-	"path/filepath"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -185,52 +182,8 @@ func TestBudgetConcurrent(t *testing.T) {
 func redises(t *testing.T) map[string]string {
 	like := miniredis.RunT(t)
 	m := map[string]string{"here": "", "miniredis": "redis://" + like.Addr()}
-	m["redis"] = "unix://" + ownRedis(t).socket
+	m["redis"] = testdb.StartRedis(t).URL
 	return m
-}
-
-// A server is a Redis that belongs to one test.
-type server struct {
-	t      *testing.T
-	socket string
-	cmd    *exec.Cmd
-}
-
-func ownRedis(t *testing.T) *server {
-	t.Helper()
-	if _, err := exec.LookPath("redis-server"); err != nil {
-		testdb.Skip(t, "there is no redis-server to start")
-	}
-	dir, err := os.MkdirTemp("", "resq-redis-") // a socket's path must be short
-	if err != nil {
-		t.Fatal(err)
-	}
-	s := &server{t: t, socket: filepath.Join(dir, "s")}
-	s.start()
-	t.Cleanup(func() { s.kill(); os.RemoveAll(dir) })
-	return s
-}
-
-func (s *server) start() {
-	s.t.Helper()
-	s.cmd = exec.Command("redis-server", "--port", "0", "--unixsocket", s.socket, "--save", "", "--appendonly", "no", "--dir", filepath.Dir(s.socket))
-	if err := s.cmd.Start(); err != nil {
-		s.t.Fatal(err)
-	}
-	for range 500 {
-		if c, err := net.Dial("unix", s.socket); err == nil {
-			c.Close()
-			return
-		}
-		time.Sleep(10 * time.Millisecond)
-	}
-	s.t.Fatal("redis-server does not listen")
-}
-
-func (s *server) kill() {
-	_ = s.cmd.Process.Kill()
-	_ = s.cmd.Wait()
-	_ = os.Remove(s.socket)
 }
 
 // patient is for tests that are not about a slow Redis: this machine may be busy.
@@ -239,7 +192,7 @@ const patient = 10 * time.Second
 // Replicas spend one budget together: calls, rows, and the refusals of both; windows end; what is there has an end.
 func TestBudgetShared(t *testing.T) {
 	like := miniredis.RunT(t)
-	for name, url := range map[string]string{"miniredis": "redis://" + like.Addr(), "redis": "unix://" + ownRedis(t).socket} {
+	for name, url := range map[string]string{"miniredis": "redis://" + like.Addr(), "redis": testdb.StartRedis(t).URL} {
 		t.Run(name, func(t *testing.T) {
 			o := BudgetOptions{Redis: url, Prefix: "test", within: patient, Default: policy.Budget{CallsPerMinute: 4, RowsPerHour: 10}}
 			one, two := budgets(t, o), budgets(t, o)
@@ -302,14 +255,14 @@ func TestBudgetRealRedis(t *testing.T) {
 // X1: a Redis that dies or is silent costs no call its answer and hardly any time, leaves one line in the log, and
 // counts again when it is back.
 func TestBudgetRedisDown(t *testing.T) {
-	own := ownRedis(t)
+	own := testdb.StartRedis(t)
 	var log bytes.Buffer
-	b := budgets(t, BudgetOptions{Redis: "unix://" + own.socket, within: patient, Default: policy.Budget{CallsPerMinute: 5}, Log: slog.New(slog.NewTextHandler(&log, nil))})
+	b := budgets(t, BudgetOptions{Redis: own.URL, within: patient, Default: policy.Budget{CallsPerMinute: 5}, Log: slog.New(slog.NewTextHandler(&log, nil))})
 	who := keyed("a", policy.Budget{})
 	if r, _ := spent(t, b, who); r != "" {
 		t.Fatal(r)
 	}
-	own.kill()
+	own.Kill()
 	for i := range 5 { // counted here from now on
 		if r, _ := spent(t, b, who); r != "" {
 			t.Fatalf("call %d: %s", i, r)
@@ -322,7 +275,7 @@ func TestBudgetRedisDown(t *testing.T) {
 	if _, well := b.Shared(); well || b.Failures() == 0 {
 		t.Error("it says that Redis answers")
 	}
-	own.start()
+	own.Start()
 	deadline := time.Now().Add(20 * time.Second)
 	for {
 		if _, well := b.Shared(); well {

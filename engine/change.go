@@ -43,9 +43,9 @@ func (l WriteLimits) filled() WriteLimits {
 	return l
 }
 
-// A Call is one call of a tool that writes or tells of writes.
+// A Call is one call of a tool that writes or tells of writes, or of a business tool.
 type Call struct {
-	Tool    string // res-create, res-update, res-delete, res-undo or res-operation
+	Tool    string // res-create, res-update, res-delete, res-undo, res-operation, or the name of a business tool
 	Request string // its id, for the audit
 	Args    []byte
 	// Still gives the principal as it is by now, and nil when it may ask nothing any more. It is asked once more
@@ -55,6 +55,9 @@ type Call struct {
 	// Where a preview of these arguments was put to the user as a question: its token, and what came of it.
 	Token   string
 	Consent Consent
+
+	// Tools gives the tools that the caller may use, for a business tool that tells it; nil is none.
+	Tools func() []string
 }
 
 // Write answers a call: it makes rows, previews a change, or applies one that was confirmed. The error is a

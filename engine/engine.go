@@ -62,9 +62,12 @@ type Options struct {
 	// Statements is how many of one key run at once on one connection, where its budget does not say: a quarter of the
 	// pool, and four at most. Below zero they are not counted.
 	Statements int
-	Control    string       // DSN of the control store, of connections with operations: control; made when it is not there
-	Audit      Auditor      // of writes; nothing
-	Log        *slog.Logger // nothing
+	Control    string  // DSN of the control store, of connections with operations: control; made when it is not there
+	Audit      Auditor // of writes; nothing
+	Version    string  // of the program, for tools that tell it
+	// Values opens what keeps the values of a connection with the driver redis; without it such a connection is refused.
+	Values func(c *schema.Connection, timeout time.Duration) (Values, error)
+	Log    *slog.Logger // nothing
 }
 
 // An Engine answers requests on one catalog. It is safe for concurrent use.
@@ -72,6 +75,7 @@ type Engine struct {
 	cat  *schema.Catalog
 	opts Options
 	dbs  map[*schema.Connection]*database
+	kvs  map[*schema.Connection]Values
 	seal *sealer
 	sign *signer
 	// store keeps the operations of connections that have no table for them; nil when there are none.
@@ -136,7 +140,7 @@ func New(cat *schema.Catalog, opts Options) (*Engine, error) {
 		return nil, err
 	}
 	opts.Writes = opts.Writes.filled()
-	e := &Engine{cat: cat, opts: opts, dbs: map[*schema.Connection]*database{}, rules: rulesHash(cat), byRole: byRole(cat), writable: writable(cat)}
+	e := &Engine{cat: cat, opts: opts, dbs: map[*schema.Connection]*database{}, kvs: map[*schema.Connection]Values{}, rules: rulesHash(cat), byRole: byRole(cat), writable: writable(cat)}
 	var err error
 	if e.sign, err = newSigner(append([][]byte{opts.Secret}, opts.Previous...)); err != nil {
 		return nil, err
@@ -148,6 +152,9 @@ func New(cat *schema.Catalog, opts Options) (*Engine, error) {
 		if err := e.open(c); err != nil {
 			return nil, errors.Join(err, e.Close())
 		}
+	}
+	if err := e.openValues(); err != nil {
+		return nil, errors.Join(err, e.Close())
 	}
 	if err := e.prepareControl(); err != nil {
 		return nil, errors.Join(err, e.Close())
@@ -216,6 +223,9 @@ func (db *database) openWrite(c *schema.Connection, pool int, opts Options) erro
 func (e *Engine) Close() error {
 	e.run.finish()
 	errs := []error{e.store.close()}
+	for _, kv := range e.kvs {
+		errs = append(errs, kv.Close())
+	}
 	for _, db := range e.dbs {
 		if db.shared.drop() {
 			errs = append(errs, db.Close())
@@ -235,6 +245,11 @@ func (e *Engine) Ping(ctx context.Context) map[string]error {
 	out := map[string]error{}
 	for c, db := range e.dbs {
 		if err := db.PingContext(ctx); err != nil {
+			out[c.Name] = err
+		}
+	}
+	for c, kv := range e.kvs {
+		if err := kv.Ping(ctx); err != nil {
 			out[c.Name] = err
 		}
 	}

@@ -2,7 +2,9 @@ package engine
 
 import (
 	"context"
+	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"resq/engine/policy"
@@ -12,13 +14,27 @@ import (
 )
 
 // preset answers a tool that is made of requests.
-func (e *Engine) preset(ctx context.Context, who *policy.Principal, t *schema.Tool, raw []byte) (*Answer, error) {
-	args, err := e.arguments(t, raw)
+func (e *Engine) preset(ctx context.Context, who *policy.Principal, t *schema.Tool, call Call) (*Answer, error) {
+	return e.runPreset(e.reading(ctx, who), t, call)
+}
+
+func (e *Engine) runPreset(r *reading, t *schema.Tool, call Call) (*Answer, error) {
+	args, err := e.arguments(t, call.Args)
 	if err != nil {
 		return nil, err
 	}
-	c := &presetCall{reading: e.reading(ctx, who), tool: t, args: args}
-	return c.list()
+	c := &presetCall{reading: r, tool: t, args: args, call: call}
+	switch {
+	case t.Preset.Shape == "list" && t.Preset.Union != nil:
+		return c.union()
+	case t.Preset.Shape == "list":
+		return c.list()
+	case t.Preset.Shape == "count":
+		return c.number()
+	case t.Preset.Shape == "context":
+		return c.context()
+	}
+	return c.one()
 }
 
 // A presetCall is one call of a preset.
@@ -26,6 +42,8 @@ type presetCall struct {
 	*reading
 	tool *schema.Tool
 	args *values
+	call Call
+	down bool // Redis was asked in vain, which is said once
 }
 
 // list answers with one page of records, and how many there are in all.
@@ -33,103 +51,295 @@ func (c *presetCall) list() (*Answer, error) {
 	p := c.tool.Preset
 	q := c.request(p.Read)
 	c.filter(q, p.Read)
-	q.Limit, q.Offset = c.args.rows, 0
-	total, rows := int64(-1), &table{}
-	if c.args.page-1 <= c.e.opts.Limits.Offset/c.args.rows {
+	rows, total, err := c.page(q)
+	if err != nil {
+		return nil, err
+	}
+	l, err := c.load(p.Read, rows)
+	if err != nil {
+		return nil, err
+	}
+	return c.paged(total, rows.rows, func(b []byte, i int) []byte { return c.record(b, l, p.Read.Columns, i) })
+}
+
+// page reads the rows of the page that was asked for, and finds how many there are in all. A page that is not full ends
+// the list, so that nothing need be counted.
+func (c *presetCall) page(q *query.Request) (*table, int64, error) {
+	rows := &table{}
+	q.Limit = c.args.rows
+	total, far := int64(-1), c.args.page-1 > c.e.opts.Limits.Offset/c.args.rows
+	if !far {
 		q.Offset = (c.args.page - 1) * c.args.rows
 		var err error
 		if rows, err = c.rows(q); err != nil {
-			return nil, err
+			return nil, 0, err
 		}
-		// A page that is not full ends the list, so that nothing need be counted.
 		if !rows.more && (rows.rows > 0 || q.Offset == 0) {
-			total = q.Offset + int64(rows.rows)
+			return rows, q.Offset + int64(rows.rows), nil
 		}
 	}
-	if total < 0 {
-		var err error
-		if total, err = c.count(q); err != nil {
-			return nil, err
-		}
-		if rows.rows > 0 { // of which some came or went between the two statements
-			total = max(total, q.Offset+int64(rows.rows))
-		}
-		if q.Offset == 0 && c.args.page > 1 && total > c.e.opts.Limits.Offset {
-			return nil, problem.List{{Code: problem.LimitExceeded, Stage: problem.Limits, At: "/page", Message: "the page begins behind row " +
-				strconv.FormatInt(c.e.opts.Limits.Offset, 10), Hint: "narrow the conditions"}}
-		}
+	total, err := c.count(q)
+	if err != nil {
+		return nil, 0, err
 	}
+	if rows.rows > 0 { // of which some came or went between the two statements
+		total = max(total, q.Offset+int64(rows.rows))
+	}
+	if far && total > c.e.opts.Limits.Offset {
+		return nil, 0, problem.List{{Code: problem.LimitExceeded, Stage: problem.Limits, At: "/page", Message: "the page begins behind row " +
+			strconv.FormatInt(c.e.opts.Limits.Offset, 10), Hint: "narrow the conditions"}}
+	}
+	return rows, total, nil
+}
+
+// paged writes a page of n records.
+func (c *presetCall) paged(total int64, n int, record func(b []byte, i int) []byte) (*Answer, error) {
 	b := strconv.AppendInt([]byte(`{"total":`), total, 10)
 	b = strconv.AppendInt(append(b, `,"page":`...), c.args.page, 10)
 	b = strconv.AppendInt(append(b, `,"rows":`...), c.args.rows, 10)
 	b = append(b, `,"records":[`...)
-	for i := range rows.rows {
+	cut := false
+	for i := range n {
+		before := len(b)
 		if i > 0 {
 			b = append(b, ',')
 		}
-		b = append(b, '\n')
-		b = c.record(b, p.Read, rows, i)
+		b = record(append(b, '\n'), i)
+		if len(b) > hardBytes && i > 0 {
+			b, n, cut = b[:before], i, true
+			c.args.notices = append(c.args.notices, words(c.tool.Lang, bytesCut, strconv.Itoa(i)))
+			break
+		}
 	}
-	if rows.rows > 0 {
+	if n > 0 {
 		b = append(b, '\n')
 	}
-	b = append(b, ']')
-	b = c.notice(b)
-	return &Answer{Text: append(b, '}'), Rows: rows.rows}, nil
+	b = c.notice(append(b, ']'))
+	return &Answer{Text: append(b, '}'), Rows: n, Cut: cut}, nil
 }
 
 // notice writes what has to be said, in one text.
 func (c *presetCall) notice(b []byte) []byte {
-	for i, n := range c.args.notices {
-		if i == 0 {
-			b = append(b, `,"notice":`...)
-		} else {
-			n = "; " + n
-			b = b[:len(b)-1]
+	if len(c.args.notices) == 0 {
+		return b
+	}
+	separator := "; "
+	if c.tool.Lang == "zh" {
+		separator = "；"
+	}
+	return appendString(append(b, `,"notice":`...), strings.Join(c.args.notices, separator))
+}
+
+// number answers with how many rows there are.
+func (c *presetCall) number() (*Answer, error) {
+	q := c.request(c.tool.Preset.Read)
+	c.filter(q, c.tool.Preset.Read)
+	q.OrderBy = nil
+	n, err := c.count(q)
+	if err != nil {
+		return nil, err
+	}
+	b := c.notice(strconv.AppendInt([]byte(`{"count":`), n, 10))
+	return &Answer{Text: append(b, '}'), Rows: 1}, nil
+}
+
+// one answers with one record and what belongs to it.
+func (c *presetCall) one() (*Answer, error) {
+	p := c.tool.Preset
+	if p.OneOf != nil && !slices.ContainsFunc(p.OneOf.Params, func(x *schema.Param) bool { _, given := c.args.of[x]; return given }) {
+		text := p.OneOf.Text
+		if text == "" {
+			var names []string
+			for _, x := range p.OneOf.Params {
+				names = append(names, x.Name)
+			}
+			text = words(c.tool.Lang, needOne, strings.Join(names, "/"))
 		}
-		text := appendString(nil, n)
-		if i > 0 {
-			text = text[1:]
+		if !p.OneOf.Notice {
+			return nil, problem.List{argument(p.OneOf.Params[0].Name, text, "")}
 		}
-		b = append(b, text...)
+		return c.nothing(text)
+	}
+	q := c.request(p.Read)
+	c.filter(q, p.Read)
+	q.Limit = 1
+	rows, err := c.rows(q)
+	if err != nil {
+		return nil, err
+	}
+	if rows.rows == 0 {
+		if !p.NotFound.Notice {
+			return nil, problem.List{{Code: problem.NotFound, Stage: problem.Policy, Message: p.NotFound.Text}}
+		}
+		return c.nothing(p.NotFound.Text)
+	}
+	l, err := c.load(p.Read, rows)
+	if err != nil {
+		return nil, err
+	}
+	b := []byte{'{'}
+	if p.Shape == "found" {
+		b = append(b, `"found":true,`...)
+	}
+	if p.Record != "" {
+		b = c.record(append(appendString(b, p.Record), ':'), l, p.Read.Columns, 0)
+		b = append(b, ',')
+	}
+	b = c.members(b, l, p.Outputs, 0)
+	b = c.notice(bytesTrimComma(b))
+	return &Answer{Text: append(b, '}'), Rows: 1}, nil
+}
+
+func bytesTrimComma(b []byte) []byte {
+	if n := len(b); n > 0 && b[n-1] == ',' {
+		return b[:n-1]
 	}
 	return b
 }
 
-func (c *presetCall) record(b []byte, r *schema.Read, t *table, row int) []byte {
-	b = append(b, '{')
-	for i, col := range r.Columns {
-		if i > 0 {
-			b = append(b, ',')
-		}
-		b = append(appendString(b, col.Name), ':')
-		b = append(b, t.cell(row, i)...)
+// nothing answers that there is no record, in the style of the tool.
+func (c *presetCall) nothing(text string) (*Answer, error) {
+	p := c.tool.Preset
+	if p.Shape == "found" {
+		b := appendString([]byte(`{"found":false,"message":`), text)
+		return &Answer{Text: append(c.notice(b), '}')}, nil
 	}
-	return append(b, '}')
+	b := []byte{'{'}
+	if p.Record != "" {
+		b = append(appendString(b, p.Record), ":null,"...)
+	}
+	for _, o := range p.Outputs {
+		b = append(c.empty(append(appendString(b, o.Name), ':'), o), ',')
+	}
+	c.args.notices = append(c.args.notices, text)
+	return &Answer{Text: append(c.notice(bytesTrimComma(b)), '}')}, nil
+}
+
+// empty is what an output shows beside a record that is not there.
+func (c *presetCall) empty(b []byte, o *schema.Column) []byte {
+	switch o.Kind {
+	case "children", "distinct":
+		return append(b, "[]"...)
+	case "gather":
+		if o.How == "list" {
+			return append(b, "[]"...)
+		}
+		if o.How == "count" {
+			return append(b, '0')
+		}
+	case "total":
+		return append(b, '0')
+	case "truncated":
+		return append(b, "false"...)
+	case "split":
+		b = append(b, '{')
+		for i, p := range o.Parts {
+			if i > 0 {
+				b = append(b, ',')
+			}
+			b = append(appendString(b, p.Name), ":[]"...)
+		}
+		return append(b, '}')
+	case "param":
+		return c.argument(b, o.Param)
+	case "value":
+		return append(b, o.Value...)
+	}
+	return append(b, "null"...)
+}
+
+// context answers with what the server knows by itself.
+func (c *presetCall) context() (*Answer, error) {
+	b := c.members([]byte{'{'}, &loaded{t: &table{}}, c.tool.Preset.Outputs, 0)
+	return &Answer{Text: append(b, '}'), Rows: 1}, nil
 }
 
 // request asks for the rows of a read, without what the arguments ask for.
 func (c *presetCall) request(r *schema.Read) *query.Request {
-	q := &query.Request{Resource: r.Source.Code, Limit: -1, Format: query.Columns}
-	for i, col := range r.Columns {
-		q.Fields = append(q.Fields, query.Field{Code: col.Field.Code, Alias: "c" + strconv.Itoa(i)})
+	q := &query.Request{Resource: r.Source.Code, Limit: -1, Format: query.Columns, Conditions: &query.Node{}}
+	for i, f := range r.Fetch {
+		x := query.Field{Alias: "c" + strconv.Itoa(i), Expr: f.Expr}
+		if f.Field != nil {
+			x.Code = f.Field.Code
+		}
+		q.Fields = append(q.Fields, x)
 	}
-	q.Conditions = &query.Node{}
-	if r.Where != nil {
-		q.Conditions.Children = append(q.Conditions.Children, r.Where)
+	if len(q.Fields) == 0 {
+		q.Fields = []query.Field{{Code: r.Source.Fields[0].Code, Alias: "c0"}}
 	}
-	for _, s := range r.Order {
-		path := r.Source.Code + "." + s.Field.Code
-		q.OrderBy = append(q.OrderBy, query.Order{Item: query.Item{Text: path, Field: path}, Desc: s.Desc})
+	for _, cl := range r.Where {
+		c.clause(q.Conditions, cl)
 	}
+	q.OrderBy = orderBy(r.Source, r.Order)
 	return q
+}
+
+func orderBy(r *schema.Resource, list []schema.Sort) (out []query.Order) {
+	for _, s := range list {
+		o := query.Order{Desc: s.Desc}
+		if s.Is != nil {
+			o.Expr = isFirst(r, s)
+		} else {
+			path := r.Code + "." + s.Field.Code
+			o.Item = query.Item{Text: path, Field: path}
+		}
+		out = append(out, o)
+	}
+	return out
+}
+
+// clause adds a condition where it counts.
+func (c *presetCall) clause(to *query.Node, cl *schema.Clause) {
+	if !c.counts(cl.When) {
+		return
+	}
+	if cl.Params == nil {
+		to.Children = append(to.Children, cl.Cond)
+		return
+	}
+	for _, l := range cl.Cond.Leaves {
+		if p := cl.Params[l]; p != nil {
+			v, given := c.args.of[p]
+			if !given {
+				continue
+			}
+			own := *l
+			own.Token = v.text
+			l = &own
+		}
+		to.Leaves = append(to.Leaves, l)
+	}
+}
+
+// counts says whether a part of the tool counts in this call.
+func (c *presetCall) counts(w *schema.When) bool {
+	if w == nil {
+		return true
+	}
+	given := func(p *schema.Param) bool { _, ok := c.args.of[p]; return ok }
+	switch {
+	case w.Param != nil && !slices.Contains(w.Is, c.args.of[w.Param].text):
+		return false
+	case w.Given != nil && !given(w.Given), w.Absent != nil && given(w.Absent):
+		return false
+	}
+	return c.view.Holds(w.Principal)
 }
 
 // filter adds what the arguments ask for.
 func (c *presetCall) filter(q *query.Request, r *schema.Read) {
+	over := slices.ContainsFunc(c.tool.Params, func(p *schema.Param) bool { _, given := c.args.of[p]; return given && p.Overrides })
 	for _, p := range c.tool.Params {
-		if v, given := c.args.of[p]; given && p.Field != nil {
-			q.Conditions.Leaves = append(q.Conditions.Leaves, matching(p, v))
+		v, given := c.args.of[p]
+		if !given || over && !p.Overrides {
+			continue
+		}
+		switch {
+		case p.Exists != nil:
+			q.Conditions.Leaves = append(q.Conditions.Leaves, c.exists(p, v, r.Source))
+		case p.Field != "":
+			f, _ := r.Source.Field(p.Field)
+			q.Conditions.Leaves = append(q.Conditions.Leaves, matching(p, v, f))
 		}
 	}
 	if len(q.Conditions.Leaves)+len(q.Conditions.Children) == 0 {
@@ -137,24 +347,40 @@ func (c *presetCall) filter(q *query.Request, r *schema.Read) {
 	}
 }
 
+// exists is the condition that a row of another resource has the value of an argument.
+func (c *presetCall) exists(p *schema.Param, v value, of *schema.Resource) *query.Leaf {
+	x := p.Exists
+	q := &query.Request{Resource: x.Source.Code, Limit: -1, Format: query.Columns, Conditions: &query.Node{}, Fields: []query.Field{{Code: x.Field.Code}}}
+	if x.Source == of {
+		q.Code = "there"
+	}
+	for _, on := range x.On {
+		q.Conditions.Leaves = append(q.Conditions.Leaves, &query.Leaf{Field: on.From.Code, Op: query.Eq, TokenType: query.TokenField, Token: of.Code + "." + on.To.Code, HasToken: true})
+	}
+	q.Conditions.Leaves = append(q.Conditions.Leaves, matching(p, v, x.Field))
+	for _, cl := range x.Where {
+		c.clause(q.Conditions, cl)
+	}
+	return &query.Leaf{At: "/" + p.Name, Op: query.Exists, TokenType: query.TokenQuery, Query: q}
+}
+
 // matching is the condition that an argument stands for.
-func matching(p *schema.Param, v value) *query.Leaf {
-	l := &query.Leaf{At: "/" + p.Name, Field: p.Field.Code, Op: query.Eq, TokenType: query.TokenString, Token: v.text, HasToken: true}
+func matching(p *schema.Param, v value, f *schema.Field) *query.Leaf {
+	l := &query.Leaf{At: "/" + p.Name, Field: f.Code, Op: query.Eq, TokenType: query.TokenString, Token: v.text, HasToken: true}
+	moment := p.Type == "date" && f.Type.Kind == schema.DateTime
 	switch p.Match {
 	case "contains":
 		l.Op = query.Like
 	case "prefix":
-		l.Op, l.Token = query.Like, prefix(v.text)
+		l.Op, l.Token = query.Like, v.text+"%"
 	case "in":
 		l.Op, l.Token, l.HasToken, l.Tokens, l.HasTokens = query.In, "", false, v.list, true
 	case "from":
-		l.Op = query.Ge
-		if p.Type == "date" && p.Field.Type.Kind == schema.DateTime {
+		if l.Op = query.Ge; moment {
 			l.Token += " 00:00:00"
 		}
 	case "to":
-		l.Op = query.Le
-		if p.Type == "date" && p.Field.Type.Kind == schema.DateTime {
+		if l.Op = query.Le; moment {
 			l.Token += " 00:00:00"
 			if p.WholeDay { // up to the midnight behind it, which no fraction of a second can reach
 				day, _ := time.Parse(time.DateOnly, v.text) // it was checked
@@ -164,6 +390,3 @@ func matching(p *schema.Param, v value) *query.Leaf {
 	}
 	return l
 }
-
-// prefix is the pattern of texts that begin with s.
-func prefix(s string) string { return s + "%" }

@@ -76,7 +76,7 @@ func (e *Engine) Renew(cat *schema.Catalog) (*Engine, error) {
 	if err := Check(cat); err != nil {
 		return nil, err
 	}
-	n := &Engine{cat: cat, opts: e.opts, dbs: map[*schema.Connection]*database{}, seal: e.seal, sign: e.sign, rules: rulesHash(cat), writable: writable(cat)}
+	n := &Engine{cat: cat, opts: e.opts, dbs: map[*schema.Connection]*database{}, kvs: map[*schema.Connection]Values{}, seal: e.seal, sign: e.sign, rules: rulesHash(cat), writable: writable(cat)}
 	for _, c := range cat.Connections {
 		if db := e.alike(c); db != nil {
 			db.shared.take()
@@ -86,6 +86,9 @@ func (e *Engine) Renew(cat *schema.Catalog) (*Engine, error) {
 		if err := n.open(c); err != nil {
 			return nil, errors.Join(err, n.Close())
 		}
+	}
+	if err := n.openValues(); err != nil {
+		return nil, errors.Join(err, n.Close())
 	}
 	if n.store = e.store; n.store != nil {
 		n.store.shared.take()

@@ -59,7 +59,7 @@ type reading struct {
 	who  *policy.Principal
 	view *policy.View
 	opts plan.Options
-	log  *[]Explained // takes the statements instead of running them; nil runs them
+	log  *[]Explained // takes the statements that are run; nil keeps none
 }
 
 // The largest requests that tools may make of the engine: they are the catalog's own, and what a caller may choose of
@@ -85,11 +85,7 @@ func (r *reading) rows(q *query.Request) (*table, error) {
 		if err != nil {
 			return err
 		}
-		if r.log != nil {
-			*r.log = append(*r.log, Explained{p.Connection().Name, st.SQL, st.Args})
-			t = &table{width: len(p.Root().Out) - p.Root().Hidden}
-			return nil
-		}
+		r.note(p, st)
 		t, err = readTable(ctx, db, p, st)
 		return err
 	})
@@ -103,14 +99,17 @@ func (r *reading) count(q *query.Request) (n int64, err error) {
 		if err != nil {
 			return err
 		}
-		if r.log != nil {
-			*r.log = append(*r.log, Explained{p.Connection().Name, st.SQL, st.Args})
-			return nil
-		}
+		r.note(p, st)
 		n, err = count(ctx, db.DB, statements{count: st})
 		return err
 	})
 	return n, err
+}
+
+func (r *reading) note(p *plan.Plan, st *sqlgen.Statement) {
+	if r.log != nil {
+		*r.log = append(*r.log, Explained{p.Connection().Name, st.SQL, st.Args})
+	}
 }
 
 // run plans a request and lets do work on it, within the time and the turn of the connection. As in execute, a fault

@@ -58,7 +58,7 @@ func (e *Engine) CallTool(ctx context.Context, who *policy.Principal, call Call)
 	// Every kind of tool has its case here.
 	switch t.Kind {
 	case "preset":
-		return e.preset(ctx, who, t, call.Args)
+		return e.preset(ctx, who, t, call)
 	}
 	return nil, problem.List{{Code: problem.DataIntegrity, Stage: problem.Raw, Message: "the tool cannot be run"}}
 }
@@ -229,11 +229,21 @@ func (v *values) window(p *schema.Preset, a query.Arg, probs *problem.List) {
 const (
 	cutTo = iota
 	tooSmall
+	listCut
+	redisDown
+	bytesCut
+	needOne
 )
 
 var said = map[string][]string{
-	"en": {"$1 is at most $2 and was cut to it", "$1 is at least 1; the default of $2 was taken"},
-	"zh": {"$1 超过上限 $2，已截断为 $2", "$1 不能小于 1，已按默认值 $2 处理"},
+	"en": {
+		"$1 is at most $2 and was cut to it", "$1 is at least 1; the default of $2 was taken", "$1 shows the first $2 rows alone",
+		"what is kept in Redis could not be read; defaults are shown", "the page ended after $1 records, at the size an answer may have", "one of $1 must be given",
+	},
+	"zh": {
+		"$1 超过上限 $2，已截断为 $2", "$1 不能小于 1，已按默认值 $2 处理", "$1 只返回前 $2 条",
+		"Redis 暂时不可用，相关字段已按默认值返回", "本页超出大小限制，只返回前 $1 条", "$1 必须传一个",
+	},
 }
 
 func words(lang string, what int, args ...string) string {

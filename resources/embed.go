@@ -8,18 +8,25 @@ import (
 	"io/fs"
 
 	"resq/resources/store"
+	"resq/resources/xiaoqu"
 )
 
-//go:embed store/*.yaml
+//go:embed store/*.yaml xiaoqu/*.yaml
 var files embed.FS
 
-// A Pack is a catalog in the binary, with the database that belongs to it.
+// A Pack is a catalog in the binary, with the databases that belong to it.
 type Pack struct {
-	Name  string
-	Files fs.FS // the catalog's YAML files
+	Name      string
+	Files     fs.FS // the catalog's YAML files
+	Databases []Database
 
-	// Connection is the connection of the catalog whose database Fill makes. Version changes with what Fill
-	// makes. Without Fill a pack needs no database of its own.
+	// Redis is the connection of the driver redis that holds Keys; "" is none.
+	Redis string
+	Keys  func() map[string]string
+}
+
+// A Database is the database of one connection of a pack. Version changes with what Fill makes.
+type Database struct {
 	Connection string
 	Version    int
 	Fill       func(ctx context.Context, db *sql.DB) error
@@ -28,8 +35,16 @@ type Pack struct {
 // Packs lists the packs by name.
 func Packs() []Pack {
 	return []Pack{
-		{Name: "store", Files: folder("store"), Connection: "store", Version: store.Version, Fill: store.Fill},
+		{Name: "store", Files: folder("store"), Databases: []Database{{"store", store.Version, store.Fill}}},
+		{Name: "xiaoqu", Files: folder("xiaoqu"), Databases: xiaoquDatabases(), Redis: "redis", Keys: xiaoqu.Keys},
 	}
+}
+
+func xiaoquDatabases() (out []Database) {
+	for _, c := range xiaoqu.Connections {
+		out = append(out, Database{c, xiaoqu.Version, xiaoqu.Fill(c)})
+	}
+	return out
 }
 
 // Find gives the pack of a name.

@@ -23,10 +23,10 @@ func (p Pos) String() string {
 	return p.File + ":" + strconv.Itoa(p.Line) + ":" + strconv.Itoa(p.Column)
 }
 
-// A Connection is one database.
+// A Connection is one database, or one Redis.
 type Connection struct {
 	Name    string
-	Driver  string        // mysql, postgres or sqlite
+	Driver  string        // mysql, postgres, sqlite or redis
 	DSN     string        // with ${ENV} already filled in; never shown
 	Write   bool          // mode: write
 	Control bool          // the operations of writes are kept in the control store, not beside the data
@@ -197,7 +197,8 @@ type Label struct{ Code, Label string }
 
 // A Catalog is all that the files of one load declare. It is immutable.
 type Catalog struct {
-	Connections []*Connection
+	Connections []*Connection // to databases
+	Redis       []*Connection // of the driver redis, which only the look-ups of tools read
 	Resources   []*Resource
 	Rules       []*Rule
 	Sets        []*Set

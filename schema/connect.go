@@ -16,7 +16,7 @@ import (
 const (
 	maxTimeout  = time.Hour
 	maxDSNBytes = 64 << 10
-	dsnForms    = "sqlite:PATH, mysql://user:password@host:port/database or postgres://user:password@host:port/database"
+	dsnForms    = "sqlite:PATH, mysql://user:password@host:port/database, postgres://user:password@host:port/database or redis://host:port/number"
 )
 
 func (l *loader) declareConnections() {
@@ -218,6 +218,10 @@ func isVariable(s string) bool {
 func (l *loader) connectionOf(f *file, d *resDecl) *Connection {
 	if d.connection.given() {
 		if c, ok := l.connections[d.connection.text]; ok {
+			if c.thing.Driver == "redis" {
+				f.tell(d.connection.at, "the look-ups of tools read it", "the connection %s is a Redis, which has no tables", problem.Quote(c.thing.Name))
+				return nil
+			}
 			return c.thing
 		}
 		f.tell(d.connection.at, l.nearest("connection", d.connection.text, func() []string { return keysOf(l.connections) }),
@@ -227,9 +231,10 @@ func (l *loader) connectionOf(f *file, d *resDecl) *Connection {
 	if c, ok := l.connections["default"]; ok {
 		return c.thing
 	}
-	switch len(l.cat.Connections) {
+	tables := slices.DeleteFunc(slices.Clone(l.cat.Connections), func(c *Connection) bool { return c.Driver == "redis" })
+	switch len(tables) {
 	case 1:
-		return l.cat.Connections[0]
+		return tables[0]
 	case 0:
 		f.tell(d.at, "declare one under connections", "the resource %s has no connection, and none is declared", problem.Quote(d.code.text))
 	default:

@@ -128,6 +128,7 @@ var connTable = &table[connDecl]{
 		{"driver", "The kind of database. Left out, the beginning of the DSN decides.", false,
 			choice(func(c *connDecl) *word { return &c.driver }, drivers...)},
 		{"dsn", "Where the database is: sqlite:PATH, mysql://user:password@host:port/database or postgres://user:password@host:port/database. " +
+			"redis://host:port/number is a Redis, which the look-ups of tools read. " +
 			"${NAME} stands for a variable of the environment, ${NAME:-text} for its value or, when it is unset or empty, for the text.", false,
 			text(func(c *connDecl) *word { return &c.dsn }, aLocation)},
 		{"dsnFile", "A file that holds the DSN, such as a mounted secret; a relative path begins at this catalog file.", false,
@@ -230,7 +231,7 @@ var fieldTable = &table[fieldDecl]{
 }
 
 // drivers are the kinds of database a connection may be.
-var drivers = []string{"mysql", "postgres", "sqlite"}
+var drivers = []string{"mysql", "postgres", "sqlite", "redis"}
 
 // driverOf reads a DSN's scheme.
 func driverOf(scheme string) (string, bool) {

@@ -114,8 +114,43 @@ func (p *Param) literal(text string) string {
 
 // answerSchema is the JSON Schema of an answer. It never refers to itself: some clients follow references for ever.
 func answerSchema(t *Tool) []byte {
-	return []byte(`{"type":"object","properties":{"total":{"type":"integer"},"page":{"type":"integer"},"rows":{"type":"integer"},"records":{"type":"array","items":` +
-		recordSchema(t.Preset.Read.Columns) + `},"notice":{"type":"string"}},"required":["total","page","rows","records"]}`)
+	p := t.Preset
+	var parts, must []string
+	add := func(name, schema string) {
+		parts, must = append(parts, asJSON(name)+":"+schema), append(must, asJSON(name))
+	}
+	switch p.Shape {
+	case "list":
+		add("total", `{"type":"integer"}`)
+		add("page", `{"type":"integer"}`)
+		add("rows", `{"type":"integer"}`)
+		records := `{"type":"object"}`
+		if p.Read != nil {
+			records = recordSchema(p.Read.Columns)
+		} else if len(p.Union) == 1 {
+			records = recordSchema(p.Union[0].Read.Columns)
+		}
+		add("records", `{"type":"array","items":`+records+`}`)
+	case "count":
+		add("count", `{"type":"integer"}`)
+	case "found":
+		add("found", `{"type":"boolean"}`)
+		parts = append(parts, `"message":{"type":"string"}`, asJSON(p.Record)+":"+recordSchema(p.Read.Columns))
+		for _, c := range p.Outputs {
+			parts = append(parts, asJSON(c.Name)+":"+c.schema())
+		}
+	default:
+		if p.Record != "" && p.Read != nil {
+			add(p.Record, orNull(recordSchema(p.Read.Columns)))
+		}
+		for _, c := range p.Outputs {
+			add(c.Name, c.schema())
+		}
+	}
+	if p.Shape != "context" {
+		parts = append(parts, `"notice":{"type":"string"}`)
+	}
+	return []byte(`{"type":"object","properties":{` + strings.Join(parts, ",") + `},"required":[` + strings.Join(must, ",") + `]}`)
 }
 
 func recordSchema(list []*Column) string {
@@ -126,22 +161,70 @@ func recordSchema(list []*Column) string {
 	return `{"type":"object","properties":{` + strings.Join(parts, ",") + `}}`
 }
 
+func orNull(schema string) string {
+	return strings.Replace(schema, `"type":"object"`, `"type":["object","null"]`, 1)
+}
+
+func arrayOfSchema(schema string) string { return `{"type":"array","items":` + schema + `}` }
+
 // schema is the JSON Schema of one output. What a database holds may be nothing, and integers beyond 2^53 and decimals
 // beyond 15 digits are texts.
 func (c *Column) schema() string {
-	if c.Field == nil || c.Field.Array {
-		return `{}`
-	}
-	if c.Field.Mask != "" {
+	switch c.Kind {
+	case "text":
+		return `{"type":["string","null"]}`
+	case "children":
+		return arrayOfSchema(recordSchema(c.Outputs))
+	case "distinct":
+		return arrayOfSchema(recordSchema(c.Outputs))
+	case "one":
+		return orNull(recordSchema(c.Outputs))
+	case "object":
+		if c.Null {
+			return orNull(recordSchema(c.Columns))
+		}
+		return recordSchema(c.Columns)
+	case "split":
+		parts := make([]string, len(c.Parts))
+		for i, p := range c.Parts {
+			parts[i] = asJSON(p.Name) + ":" + arrayOfSchema(recordSchema(c.Child.Shown()))
+		}
+		return `{"type":"object","properties":{` + strings.Join(parts, ",") + `}}`
+	case "total":
+		return `{"type":"integer"}`
+	case "truncated":
+		return `{"type":"boolean"}`
+	case "gather":
+		switch c.How {
+		case "count":
+			return `{"type":"integer"}`
+		case "join":
+			return `{"type":["string","null"]}`
+		case "list":
+			return arrayOfSchema(c.Outputs[0].schema())
+		}
+		return c.Outputs[0].schema()
+	case "spread":
+		return c.Columns[0].schema()
+	case "field", "lookup":
+		if c.Field == nil || c.Field.Array || c.Format != "" && c.Format != "datetime" && c.Format != "date" {
+			return `{}`
+		}
+		if c.Field.Mask != "" || c.Mask != "" {
+			return `{"type":["string","null"]}`
+		}
+		switch c.Field.Type.Kind {
+		case Integer, Decimal, Number:
+			return `{"type":["number","string","null"]}`
+		case Bool:
+			return `{"type":["boolean","null"]}`
+		case JSON:
+			return `{}`
+		}
 		return `{"type":["string","null"]}`
 	}
-	switch c.Field.Type.Kind {
-	case Integer, Decimal, Number:
-		return `{"type":["number","string","null"]}`
-	case Bool:
-		return `{"type":["boolean","null"]}`
-	case JSON:
-		return `{}`
-	}
-	return `{"type":["string","null"]}`
+	return `{}`
 }
+
+// Shown are the outputs of a row of the child list.
+func (c *Child) Shown() []*Column { return c.Read.Columns }

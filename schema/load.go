@@ -192,6 +192,9 @@ func (l *loader) read() {
 // finish makes the look-ups of a catalog that has no problem.
 func (l *loader) finish() {
 	c := l.cat
+	redis := func(c *Connection) bool { return c.Driver == "redis" }
+	c.Redis = slices.DeleteFunc(slices.Clone(c.Connections), func(x *Connection) bool { return !redis(x) })
+	c.Connections = slices.DeleteFunc(c.Connections, redis)
 	c.byCode = make(map[string]*Resource, len(c.Resources))
 	for _, r := range c.Resources {
 		c.byCode[r.Code] = r

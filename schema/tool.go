@@ -79,11 +79,22 @@ type Param struct {
 	Values      []string
 	Labels      *TextMap // what the values mean
 
-	// What an argument that was given asks of the rows. Field is nil where it asks nothing by itself.
-	Field    *Field
-	Match    string // exact, contains, prefix, in, from or to
-	WholeDay bool   // a date that ends a range of moments includes its day
-	At       Pos
+	// What an argument that was given asks of the rows. Field is the code of the field that it is compared with, "" where
+	// it asks nothing by itself.
+	Field     string
+	Match     string  // exact, contains, prefix, in, from or to
+	WholeDay  bool    // a date that ends a range of moments includes its day
+	Overrides bool    // when it is given, no other argument narrows the rows
+	Exists    *Exists // a row of another resource has the value, instead of the record itself
+	At        Pos
+}
+
+// An Exists is a row of another resource that belongs to the record.
+type Exists struct {
+	Source *Resource
+	On     []Pair // From there, To of the record
+	Field  *Field
+	Where  []*Clause
 }
 
 // Numbers says whether the values of an enum are whole numbers.
@@ -97,33 +108,187 @@ func digits(s string) bool {
 
 // A Preset is a tool made of the engine's requests.
 type Preset struct {
-	Shape  string // list
-	Read   *Read
-	Paging Paging
+	Shape    string // list, record, found, count or context
+	Read     *Read  // nil of context and of a union
+	Union    []*Branch
+	Order    []Sort // of a union; the fields are the first branch's, and the others have them under the same codes
+	Paging   Paging
+	OneOf    *OneOf
+	Record   string // the name of the record; "" where it is not shown
+	Outputs  []*Column
+	NotFound NotFound
+	Audit    *Audit
+	Examples []Example
 }
 
 // A Paging bounds the pages of a list.
 type Paging struct{ Default, Max int64 }
 
-// A Read asks one resource for rows.
-type Read struct {
-	Source  *Resource
-	Where   *query.Node // nil is all
-	Order   []Sort
-	Columns []*Column
+// A OneOf is arguments of which one at least is needed.
+type OneOf struct {
+	Params []*Param
+	Notice bool // an answer without a record instead of an error
+	Text   string
 }
 
-// A Sort is one key of an order.
+// A NotFound is what is said when there is no row, or none that the caller sees.
+type NotFound struct {
+	Notice bool // an answer without a record instead of an error
+	Text   string
+}
+
+// An Audit says which arguments the log of calls may hold.
+type Audit struct {
+	Args []string
+	Mask map[string]string
+}
+
+// An Example is one call with the part of its answer that matters.
+type Example struct {
+	About, As    string
+	Args, Answer []byte // JSON
+	At           Pos
+}
+
+// A Read asks one resource for rows.
+type Read struct {
+	Source   *Resource
+	Where    []*Clause
+	Order    []Sort
+	Columns  []*Column
+	Children []*Child
+	Lookups  []*Lookup
+	Fetch    []Fetch // what the statement reads, in order
+}
+
+// A Fetch is one value that a statement reads.
+type Fetch struct {
+	Field *Field
+	Expr  query.Expr // when Field is nil
+	Text  string     // of Expr
+}
+
+// A Clause is a condition on the rows of a read, and when it counts.
+type Clause struct {
+	When   *When // nil is always
+	Cond   *query.Node
+	Params map[*query.Leaf]*Param // comparisons with an argument; without it they ask nothing
+}
+
+// A When says when a part of a tool counts: all that stands in it must hold.
+type When struct {
+	Param         *Param
+	Is            []string
+	Given, Absent *Param
+	Principal     *query.Node
+}
+
+// A Sort is one key of an order. Is puts the rows that have this value first.
 type Sort struct {
 	Field *Field
 	Desc  bool
+	Is    *string
 }
 
-// A Column is one output of a read.
+// A Child is rows of another resource that belong to each record.
+type Child struct {
+	Name       string
+	Read       *Read
+	On         []Link
+	When       *When
+	Groups     []*Field
+	Limit      int64
+	LimitParam *Param
+	Several    bool // it may belong to several records in one call
+}
+
+// A Link joins a child to its record: the place in what the child fetches, and in what the record does.
+type Link struct{ Child, Parent int }
+
+// A Branch is one of the resources of a union.
+type Branch struct {
+	Name   string
+	Read   *Read
+	When   *When
+	Key    *Field // tells documents apart; nil where every row is one
+	Prefer []Sort
+	ID     int // the place of the resource's key in what it fetches
+}
+
+// A Lookup is another resource that is asked by key, once for a page.
+type Lookup struct {
+	Source *Resource
+	Key    *Field
+	Fields []*Field
+}
+
+// A Column is one output. Kind says which of the members count.
 type Column struct {
-	Name  string
-	Field *Field
-	At    Pos
+	Name string
+	Kind string // field, text, lookup, redis, derive, value, param, children, one, gather, split, distinct, total, truncated, object, choose, context or spread
+	At   Pos
+
+	Index  int    // of what is fetched: the field itself, the code of text, the key of lookup, what choose asks
+	Field  *Field // for the type of the output
+	Format string
+	Mask   string
+	Map    *TextMap
+	Lookup *Lookup
+	Take   int // of the lookup's fields
+	Redis  *Redis
+	Cases  []Derive
+	Value  string // JSON: of value, and what is shown when nothing is found
+	Param  *Param
+
+	Child     *Child
+	Outputs   []*Column // of the child that gather, split and distinct look at
+	Hidden    bool      // an output of a child that only gather and split look at
+	How       string
+	Separator string
+	Parts     []Part
+	Columns   []*Column // of object
+	Null      bool      // of object: when it is empty
+	Choices   []Choice
+	Else      *Column
+	Context   string
+}
+
+// A Redis is a key in Redis, made of texts and of what was fetched.
+type Redis struct {
+	Connection *Connection
+	Template   string
+	Parts      []RedisPart
+	As         string // string, number or json
+	Fail       bool   // when Redis cannot be asked; else the default is shown
+}
+
+// A RedisPart is a text, or a value when Index is not below 0.
+type RedisPart struct {
+	Text  string
+	Index int
+}
+
+// A Derive is one case of what is derived. Value is JSON; where it is "" the value at Index is shown.
+type Derive struct {
+	Filled int // -1 is nothing
+	Equals []Equal
+	Value  string
+	Index  int
+}
+
+// An Equal compares what was fetched with a text.
+type Equal struct {
+	Index int
+	Text  string
+}
+
+// A Part is one of the lists into which rows are parted.
+type Part struct{ Name, Value string }
+
+// A Choice is what is shown for one value.
+type Choice struct {
+	Value  string
+	Column *Column
 }
 
 // Tool finds a tool by its name, in any of the spellings that clients use.

@@ -117,6 +117,7 @@ func (s *Server) call(ctx context.Context, c caller, tool string) (*Reply, bool)
 		r.answer = answer
 		if answer.Cut && c.export != "" && d.Name == toolQuery {
 			r.link = s.exports.offer(c.who, c.args)
+			s.share(ctx, r.link.handle, c.who, c.args)
 		}
 	}
 	if c.version == 2 {

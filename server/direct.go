@@ -260,15 +260,13 @@ func (c *calls) run(ctx context.Context, session string, id []byte) (context.Con
 	}
 }
 
-// stop cancels the call that a notification names.
-func (c *calls) stop(session string, m *message) {
-	id := m.cancels()
-	if id == "" {
-		return
-	}
-	if cancel, ok := c.running.Load(callID{session, id}); ok {
+// stop cancels the call with an id as idOf writes it, and says whether it runs here.
+func (c *calls) stop(session, id string) bool {
+	cancel, ok := c.running.Load(callID{session, id})
+	if ok {
 		(*cancel.(*context.CancelFunc))()
 	}
+	return ok
 }
 
 const hexDigits = "0123456789abcdef"

@@ -46,32 +46,47 @@ type export struct {
 }
 
 // A link offers a large answer as a resource.
-type link struct{ uri, name, description string }
+type link struct{ uri, name, description, handle string }
 
 // offer remembers a request and gives the link to its whole answer.
 func (x *exports) offer(who *policy.Principal, args []byte) *link {
 	handle := rand.Text()
+	x.hold(handle, &export{owner: who.Name, args: bytes.Clone(args), expires: time.Now().Add(exportTime)})
+	return &link{
+		uri: exportPrefix + handle, name: "rows.csv", handle: handle,
+		description: "All rows of this answer as CSV; readable " + strconv.Itoa(exportReads) + " times within " + strconv.Itoa(int(exportTime/time.Minute)) + " minutes",
+	}
+}
+
+// knows says whether a handle is held here.
+func (x *exports) knows(handle string) bool {
 	x.mu.Lock()
 	defer x.mu.Unlock()
+	return x.held[handle] != nil
+}
+
+// hold remembers an export, and forgets the oldest where there is no room.
+func (x *exports) hold(handle string, e *export) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if x.held[handle] != nil {
+		return
+	}
 	if x.held == nil {
 		x.held = map[string]*export{}
 	}
 	for len(x.order) > 0 {
 		oldest := x.held[x.order[0]]
-		if len(x.order) < maxExports && x.size+len(args) <= maxArgs && time.Now().Before(oldest.expires) {
+		if len(x.order) < maxExports && x.size+len(e.args) <= maxArgs && time.Now().Before(oldest.expires) {
 			break
 		}
 		x.size -= len(oldest.args)
 		delete(x.held, x.order[0])
 		x.order = x.order[1:]
 	}
-	x.size += len(args)
-	x.held[handle] = &export{owner: who.Name, args: bytes.Clone(args), expires: time.Now().Add(exportTime)}
+	x.size += len(e.args)
+	x.held[handle] = e
 	x.order = append(x.order, handle)
-	return &link{
-		uri: exportPrefix + handle, name: "rows.csv",
-		description: "All rows of this answer as CSV; readable " + strconv.Itoa(exportReads) + " times within " + strconv.Itoa(int(exportTime/time.Minute)) + " minutes",
-	}
 }
 
 // take gives the arguments behind a handle, and counts. There is no difference between a handle that never was,
@@ -110,7 +125,9 @@ func (s *Server) prepareExport(ctx context.Context, c *caller, m *message, uri s
 		return m.refuse(problem.Overloaded, "other exports are running; ask again in a moment")
 	}
 	c.offer.done = s.exports.end
-	args, ok := s.exports.take(c.who, strings.TrimPrefix(uri, exportPrefix))
+	handle := strings.TrimPrefix(uri, exportPrefix)
+	s.fetch(ctx, handle)
+	args, ok := s.exports.take(c.who, handle)
 	if !ok {
 		return m.missing("no such export, or it is over; ask again")
 	}

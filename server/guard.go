@@ -111,6 +111,9 @@ func (g *guard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	watched := &watchedWriter{ResponseWriter: w}
 	g.next.ServeHTTP(watched, r.WithContext(withCaller(ctx, c)))
+	if r.Method == http.MethodDelete && watched.status < http.StatusBadRequest {
+		g.hint(r.Context(), hint{Session: r.Header.Get(mcpgo.HeaderKeySessionID)})
+	}
 	if code := refusedBy(watched.status); code != "" {
 		g.s.recordRefused(r.Context(), who, code, watched.status, watched.request)
 	}
@@ -147,7 +150,7 @@ func (g *guard) shows(r *http.Request, m *message) bool {
 	if mcp.IsModernProtocol(m.version) {
 		return shows(m.caps)
 	}
-	return takesEvents(r.Header) && g.sessions.shows(r.Header.Get(mcpgo.HeaderKeySessionID))
+	return g.s.opts.Peers == nil && takesEvents(r.Header) && g.sessions.shows(r.Header.Get(mcpgo.HeaderKeySessionID))
 }
 
 // admit looks at the request before its body: where it came from, what it is, and whose it is.
@@ -237,7 +240,9 @@ func (g *guard) check(r *http.Request, m *message, c caller) *refusal {
 			// somebody else's. A caller without session cancels by hanging up.
 			return &refusal{status: http.StatusAccepted}
 		}
-		g.calls.stop(session, m)
+		if id := m.cancels(); id != "" && !g.calls.stop(session, id) {
+			g.hint(r.Context(), hint{session, id})
+		}
 		return nil
 	}
 	if m.method != methodCall || m.id == nil {

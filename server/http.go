@@ -119,6 +119,7 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 // handler routes the server's paths. The function ends every open event stream.
 func (s *Server) handler(listen net.Addr) (http.Handler, func()) {
 	sessions := newSessions(s.opts.Secret, s.opts.IdleTTL)
+	sessions.spread = s.opts.Peers != nil
 	lib := mcpgo.NewStreamableHTTPServer(s.mcp,
 		mcpgo.WithSessionIdManagerResolver(sessions),
 		mcpgo.WithSessionIdleTTL(s.opts.IdleTTL),
@@ -130,6 +131,9 @@ func (s *Server) handler(listen net.Addr) (http.Handler, func()) {
 	g := &guard{
 		s: s, sessions: sessions, next: lib, streams: streams, bodyTime: s.bodyTime,
 		places: newPlaces(listen, s.opts.Hosts, s.opts.Origins),
+	}
+	if s.opts.Peers != nil {
+		go s.opts.Peers.Receive(streams, g.heed)
 	}
 	mux := http.NewServeMux()
 	mux.Handle(Path, g)

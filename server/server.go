@@ -68,6 +68,11 @@ type Options struct {
 	// Budgets bound what keys spend; nil bounds nothing.
 	Budgets *access.Budgets
 
+	// Peers are the other replicas, behind a balancer that sends a client's messages to any of them: a call can be cancelled, a
+	// session ended and an export read through another one than began it. Users of clients from before 2026-07-28 are not asked then,
+	// for their answer would reach any replica. Nil is a server alone, or a balancer that keeps sessions together.
+	Peers *access.Peers
+
 	// Hosts are further names a request's Host may carry, beside those of the listen address.
 	Hosts []string
 	// Origins are the browser origins that may ask, such as https://console.example. There are none by default.

@@ -24,6 +24,9 @@ import (
 type sessions struct {
 	secret []byte
 	idle   time.Duration // after which a session is over
+	// spread says that other replicas are asked in the same sessions. None of them knows when a session was last used, so it is
+	// over at an age, and not after a silence.
+	spread bool
 
 	mu    sync.Mutex
 	used  map[string]use
@@ -44,6 +47,7 @@ type use struct {
 const (
 	maxEnded = 10_000
 	maxUsed  = 100_000
+	maxAge   = 24 * time.Hour // of a session that is spread over replicas
 )
 
 var errSession = errors.New("unknown session")
@@ -84,7 +88,11 @@ func (s *sessions) valid(id, owner string) bool {
 	if !known {
 		u.last = time.UnixMilli(since)
 	}
-	if s.ended[id] || u.streams == 0 && now.Sub(u.last) > s.idle {
+	over := u.streams == 0 && now.Sub(u.last) > s.idle
+	if s.spread {
+		over = now.Sub(time.UnixMilli(since)) > maxAge
+	}
+	if s.ended[id] || over {
 		delete(s.used, id)
 		return false
 	}

@@ -35,7 +35,7 @@ var shopFile = sync.OnceValues(func() (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return path, errors.Join(p.Fill(context.Background(), db), db.Close())
+	return path, errors.Join(p.Databases[0].Fill(context.Background(), db), db.Close())
 })
 
 func TestMain(m *testing.M) {
@@ -54,7 +54,7 @@ func shop(t *testing.T) *Server {
 		t.Fatal(err)
 	}
 	p, _ := resources.Find("store")
-	cat, err := schema.Load(nil, schema.LoadOptions{Packs: []schema.Pack{{Name: p.Name, FS: p.Files}}, DSN: map[string]string{p.Connection: "sqlite:" + path}})
+	cat, err := schema.Load(nil, schema.LoadOptions{Packs: []schema.Pack{{Name: p.Name, FS: p.Files}}, DSN: map[string]string{p.Databases[0].Connection: "sqlite:" + path}})
 	if err != nil {
 		t.Fatal(err)
 	}

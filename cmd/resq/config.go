@@ -6,7 +6,6 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"maps"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -46,7 +45,7 @@ type config struct {
 	Previous   [][]byte // earlier secrets
 	Writes     engine.WriteLimits
 	Budget     policy.Budget // of keys that have none of their own
-	Redis      string        // where replicas count budgets together
+	Redis      string        // through which replicas share budgets and reach each other
 	Lang       string
 	Control    controlConfig
 	Tools      selector
@@ -132,8 +131,9 @@ func (r *configReader) file(n *yaml.Node, c *config) {
 				c.Previous = append(c.Previous, []byte(r.text(item)))
 			}
 		},
+		"redis": func(n *yaml.Node) { c.Redis = r.text(n) },
 		"budgets": func(n *yaml.Node) {
-			r.budget(n, &c.Budget, keys{"redis": func(n *yaml.Node) { c.Redis = r.text(n) }})
+			r.budget(n, &c.Budget)
 		},
 		"writes":  func(n *yaml.Node) { r.writes(n, &c.Writes) },
 		"control": func(n *yaml.Node) { r.control(n, &c.Control) },
@@ -220,7 +220,7 @@ func (r *configReader) principals(n *yaml.Node, c *config) {
 					p.Scopes = append(p.Scopes, r.oneOf(item, []string{"read", "write", "delete", "admin"}))
 				}
 			},
-			"budget": func(n *yaml.Node) { r.budget(n, &p.Budget, nil) },
+			"budget": func(n *yaml.Node) { r.budget(n, &p.Budget) },
 			"keys":   func(n *yaml.Node) { keyNodes = r.items(n) },
 		})
 		if why := reserved(name); why != "" {
@@ -245,13 +245,13 @@ func (r *configReader) key(n *yaml.Node, owner *policy.Principal) string {
 	key := ""
 	r.mapping(n, keys{
 		"key":    func(n *yaml.Node) { key = r.text(n) },
-		"budget": func(n *yaml.Node) { r.budget(n, &owner.Budget, nil) },
+		"budget": func(n *yaml.Node) { r.budget(n, &owner.Budget) },
 	})
 	return key
 }
 
 // budget reads what a key may spend, where none means that it is not counted.
-func (r *configReader) budget(n *yaml.Node, into *policy.Budget, more keys) {
+func (r *configReader) budget(n *yaml.Node, into *policy.Budget) {
 	bound := func(into *int) func(*yaml.Node) {
 		return func(n *yaml.Node) {
 			if r.text(n) == "none" {
@@ -261,9 +261,7 @@ func (r *configReader) budget(n *yaml.Node, into *policy.Budget, more keys) {
 			*into = int(r.count(n))
 		}
 	}
-	known := keys{"callsPerMinute": bound(&into.CallsPerMinute), "rowsPerHour": bound(&into.RowsPerHour), "statements": bound(&into.Statements)}
-	maps.Copy(known, more)
-	r.mapping(n, known)
+	r.mapping(n, keys{"callsPerMinute": bound(&into.CallsPerMinute), "rowsPerHour": bound(&into.RowsPerHour), "statements": bound(&into.Statements)})
 }
 
 var funcNames = []string{"UserID", "UserUuid", "UserRolesUuid", "UserPlatform", "UserSaaS"}

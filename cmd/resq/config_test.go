@@ -35,7 +35,8 @@ hosts: [db.example]
 origins: ["https://console.example"]
 maxBytes: 50000
 timeout: 7s
-budgets: {callsPerMinute: 300, rowsPerHour: none, statements: 3, redis: "redis://${REDIS}/1"}
+budgets: {callsPerMinute: 300, rowsPerHour: none, statements: 3}
+redis: "redis://${REDIS}/1"
 limits: {maxRows: 5000, list: 20, orderBy: 3, walkRows: 7}
 principals:
   alice:

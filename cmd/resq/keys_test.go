@@ -414,7 +414,7 @@ func TestListAgainstCall(t *testing.T) {
 			}
 			codes = append(codes, code)
 		}
-		if n%10 == 0 { // the tools that nobody may call
+		if n%25 == 0 { // the tools that nobody may call
 			for _, tool := range all {
 				on := rng.IntN(4) > 0
 				if _, err := ctl.EnableTool(t.Context(), tool, on); err != nil {

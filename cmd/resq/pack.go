@@ -9,7 +9,10 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"time"
+
+	"github.com/alicebob/miniredis/v2"
 
 	"resq/engine/dialect/sqlite"
 	"resq/resources"
@@ -23,14 +26,48 @@ func packNames() string {
 	return strings.Join(names, ", ")
 }
 
+// redisVariable names the variable of the environment that says where the Redis of a pack is. Without it the pack has one
+// inside this program.
+func redisVariable(p resources.Pack) string { return "RESQ_" + strings.ToUpper(p.Name) + "_REDIS_DSN" }
+
+// packsRedis are the Redis servers inside this program, by pack. They stay for as long as it runs.
+var packsRedis = struct {
+	sync.Mutex
+	of map[string]*miniredis.Miniredis
+}{of: map[string]*miniredis.Miniredis{}}
+
+// packRedis gives the DSN of the Redis inside this program that holds the keys of a pack.
+func packRedis(p resources.Pack) (string, error) {
+	packsRedis.Lock()
+	defer packsRedis.Unlock()
+	m := packsRedis.of[p.Name]
+	if m == nil {
+		m = miniredis.NewMiniRedis()
+		if err := m.Start(); err != nil {
+			return "", fmt.Errorf("the Redis of %s: %w", p.Name, err)
+		}
+		for k, v := range p.Keys() {
+			if err := m.Set(k, v); err != nil {
+				return "", fmt.Errorf("the Redis of %s: %w", p.Name, err)
+			}
+		}
+		packsRedis.of[p.Name] = m
+	}
+	return "redis://" + m.Addr() + "/0", nil
+}
+
 // packDatabase gives the path of a pack's database, which it makes on the first use. The file gets its name
 // only when it is whole, so a start that was broken off leaves nothing that looks ready.
-func packDatabase(ctx context.Context, p resources.Pack, dir string, progress io.Writer) (string, error) {
+func packDatabase(ctx context.Context, p resources.Pack, d resources.Database, dir string, progress io.Writer) (string, error) {
 	dir, err := filepath.Abs(dir)
 	if err != nil {
 		return "", err
 	}
-	path := filepath.Join(dir, fmt.Sprintf("%s-%d.sqlite", p.Name, p.Version))
+	name := p.Name
+	if d.Connection != p.Name {
+		name += "-" + d.Connection
+	}
+	path := filepath.Join(dir, fmt.Sprintf("%s-%d.sqlite", name, d.Version))
 	if _, err := os.Stat(path); err == nil {
 		return path, nil
 	} else if !errors.Is(err, fs.ErrNotExist) {
@@ -50,7 +87,7 @@ func packDatabase(ctx context.Context, p resources.Pack, dir string, progress io
 	if err != nil {
 		return "", fmt.Errorf("make the database of %s: %w", p.Name, err)
 	}
-	err = p.Fill(ctx, db)
+	err = d.Fill(ctx, db)
 	if closed := db.Close(); err == nil {
 		err = closed
 	}

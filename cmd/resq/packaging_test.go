@@ -102,8 +102,8 @@ func TestOperationPage(t *testing.T) {
 			continue
 		}
 		seen++
-		c, err := parseConfig("/etc/resq/resq.yaml", []byte(m[2]), environment("REDIS_URL", "redis://cache:6379", "ALICE_KEY", "alice-key-0123456789", "REPORTS_KEY", "reports-key-01234567", "REPORTS_KEY_NEW", "reports-key-76543210"))
-		if err != nil || c.Keys.Len() != 3 || c.Catalog[0] != "/etc/resq/catalog" || c.Limits.MaxRows != 1000 || c.State != "/var/lib/resq" || c.Principals["reports"].Scopes[0] != "read" || c.Redis != "redis://cache:6379" {
+		c, err := parseConfig("/etc/resq/resq.yaml", []byte(m[2]), environment("ALICE_KEY", "alice-key-0123456789", "REPORTS_KEY", "reports-key-01234567", "REPORTS_KEY_NEW", "reports-key-76543210"))
+		if err != nil || c.Keys.Len() != 3 || c.Catalog[0] != "/etc/resq/catalog" || c.Limits.MaxRows != 1000 || c.State != "/var/lib/resq" || c.Principals["reports"].Scopes[0] != "read" || c.Budget.CallsPerMinute != 1000 {
 			t.Errorf("%+v %v", c, err)
 		}
 	}

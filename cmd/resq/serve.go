@@ -137,10 +137,19 @@ func serve(cmd *cobra.Command, from *source, how serving) error {
 	}
 	budgets, err := access.NewBudgets(access.BudgetOptions{Default: o.config.Budget, Redis: o.config.Redis, Log: log})
 	if err != nil {
-		return fmt.Errorf("budgets: redis: %w", err)
+		return fmt.Errorf("redis: %w", err)
 	}
 	defer budgets.Close()
 	opts.Budgets = budgets
+	if o.config.Redis != "" {
+		if o.config.Secret == "" {
+			return errors.New("redis is for several replicas, and those need one secret: name it with secret: in the configuration")
+		}
+		if opts.Peers, err = access.NewPeers(o.config.Redis, o.secret, log); err != nil {
+			return fmt.Errorf("redis: %w", err)
+		}
+		defer opts.Peers.Close()
+	}
 	s, err := server.New(o.engine, opts)
 	if err != nil {
 		return err

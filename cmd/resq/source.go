@@ -18,10 +18,12 @@ import (
 	"resq/engine/dialect/mysql"
 	"resq/engine/dialect/postgres"
 	"resq/engine/dialect/sqlite"
+	"resq/engine/kv"
 	"resq/engine/policy"
 	"resq/resources"
 	"resq/schema"
 	"resq/schema/problem"
+	"resq/tools"
 )
 
 // A source is what the commands that read data are told: which catalog, and within which bounds.
@@ -118,7 +120,7 @@ func (s *source) open(ctx context.Context, log *slog.Logger, progress io.Writer)
 	}
 	opts := engine.Options{
 		Secret: o.secret, Previous: o.config.Previous, Drivers: drivers(), Limits: o.config.Limits, MaxBytes: o.config.MaxBytes, Timeout: o.config.Timeout,
-		Writes: o.config.Writes, Statements: o.config.Budget.Statements, Log: log, Control: o.config.controlDSN(),
+		Writes: o.config.Writes, Statements: o.config.Budget.Statements, Log: log, Values: kv.Open, Version: version, Control: o.config.controlDSN(),
 	}
 	o.audit = &audit{dir: filepath.Join(stateDir(o.config.State), auditDir), secret: o.secret, texts: o.config.Audit.Arguments, log: log}
 	opts.Audit = o.audit
@@ -139,8 +141,12 @@ func (s *source) open(ctx context.Context, log *slog.Logger, progress io.Writer)
 // prepare makes the table of operations in the databases of packs, which are this program's own.
 func (o *opened) prepare(ctx context.Context) error {
 	for _, name := range o.packs {
-		if pack, ok := resources.Find(name); ok && pack.Fill != nil {
-			if err := o.engine.Migrate(ctx, pack.Connection); err != nil {
+		pack, _ := resources.Find(name)
+		for _, d := range pack.Databases {
+			if !slices.ContainsFunc(o.engine.Catalog().Connections, func(c *schema.Connection) bool { return c.Name == d.Connection && c.Write }) {
+				continue
+			}
+			if err := o.engine.Migrate(ctx, d.Connection); err != nil {
 				return failure{err}
 			}
 		}
@@ -166,12 +172,22 @@ func (o *opened) load(ctx context.Context, progress io.Writer) (*schema.Catalog,
 			return nil, fmt.Errorf("no built-in catalog %s; there is: %s", problem.Quote(name), packNames())
 		}
 		opts.Packs = append(opts.Packs, schema.Pack{Name: pack.Name, FS: pack.Files})
-		if pack.Fill != nil {
-			path, err := packDatabase(ctx, pack, stateDir(o.config.State), progress)
+		if fs := tools.Files(name); fs != nil {
+			opts.Packs = append(opts.Packs, schema.Pack{Name: pack.Name + "/tools", FS: fs})
+		}
+		for _, d := range pack.Databases {
+			path, err := packDatabase(ctx, pack, d, stateDir(o.config.State), progress)
 			if err != nil {
 				return nil, failure{err}
 			}
-			opts.DSN[pack.Connection] = "sqlite:" + path
+			opts.DSN[d.Connection] = "sqlite:" + path
+		}
+		if pack.Redis != "" && os.Getenv(redisVariable(pack)) == "" {
+			dsn, err := packRedis(pack)
+			if err != nil {
+				return nil, failure{err}
+			}
+			opts.DSN[pack.Redis] = dsn
 		}
 	}
 	return schema.Load(o.config.Catalog, opts)

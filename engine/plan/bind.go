@@ -67,6 +67,7 @@ type binder struct {
 	inner   *Source // the table under the rule at hand, whose fields the arguments are
 	free    bool    // binding a set
 	set     func(*schema.Set) ([]string, error)
+	lists   map[listKey][]Expr
 	unread  problem.List // why the values of a set could not be read
 	depth   int          // of rules inside rules
 

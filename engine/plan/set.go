@@ -139,11 +139,31 @@ func (b *binder) listed(set *schema.Set, l *query.Leaf, x Expr, not bool) Expr {
 	if vals == nil {
 		return &missing{}
 	}
-	return b.among(vals, l, x, not)
+	c, ok := x.(*Column)
+	if !ok || c.Field == nil {
+		return b.among(vals, l, x, not)
+	}
+	// A set that is compared with one field in several places is read as its values once.
+	k := listKey{set, c.Field}
+	if xs, ok := b.lists[k]; ok {
+		return &List{X: x, Xs: xs, Not: not, Exact: b.exact(x)}
+	}
+	e := b.among(vals, l, x, not)
+	if b.lists == nil {
+		b.lists = map[listKey][]Expr{}
+	}
+	b.lists[k] = e.Xs
+	return e
+}
+
+// A listKey names the values of a set as those of a field.
+type listKey struct {
+	set   *schema.Set
+	field *schema.Field
 }
 
 // among compares with values that are known. One that does not fit the field equals none of its values.
-func (b *binder) among(vals []string, l *query.Leaf, x Expr, not bool) Expr {
+func (b *binder) among(vals []string, l *query.Leaf, x Expr, not bool) *List {
 	e := &List{X: x, Not: not, Exact: b.exact(x)}
 	for _, s := range vals {
 		if a, ok := b.attribute(s, l.At, x).(*Arg); ok {

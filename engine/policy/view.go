@@ -198,6 +198,9 @@ func (v *View) Applied() []string {
 	return names
 }
 
+// Holds evaluates a condition on the principal's attributes, such as that of a case of a rule; nil always holds.
+func (v *View) Holds(n *query.Node) bool { return n == nil || v.who.holds(n) }
+
 // holds evaluates a condition on the principal's attributes. A missing attribute satisfies IS NULL and
 // nothing else.
 func (p *Principal) holds(n *query.Node) bool {

@@ -31,6 +31,9 @@ type Dialect interface {
 	// Compare writes a comparison; both sides fit.
 	Compare(w *Writer, x *plan.Compare)
 	In(w *Writer, x *plan.List)
+	// Among writes In for a long list, whose values go as arguments that are read as tables; texts equal themselves
+	// alone. It says false, and writes nothing, where the database cannot.
+	Among(w *Writer, x *plan.List, v *Values) bool
 	Like(w *Writer, x *plan.Like)
 	Match(w *Writer, x *plan.Match)
 	// Average writes AVG so that it gives all digits of a double.
@@ -150,6 +153,9 @@ func (ANSI) In(w *Writer, x *plan.List) {
 	}
 	w.SQL(" IN (").Commas(len(x.Xs), func(i int) { w.Expr(x.Xs[i]) }).SQL("))")
 }
+
+// Among cannot: the standard has no such tables.
+func (ANSI) Among(*Writer, *plan.List, *Values) bool { return false }
 
 // Link compares the two.
 func (ANSI) Link(w *Writer, parent, child func(w *Writer), _ bool) {

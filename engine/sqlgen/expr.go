@@ -109,6 +109,9 @@ func (w *Writer) logic(x *plan.Logic) {
 // among writes X IN (…); an empty list matches nothing.
 func (w *Writer) among(x *plan.List) {
 	if len(x.Xs) > 0 {
+		if w.tabled(x) {
+			return
+		}
 		if x.Exact && w.bytes() {
 			if len(x.Xs) == 1 && !x.Not {
 				w.exact(&plan.Compare{Op: query.Eq, L: x.X, R: x.Xs[0]})

@@ -51,6 +51,8 @@ func config(dsn string) (*mysql.Config, error) {
 	c.ClientFoundRows = true
 	c.MultiStatements, c.InterpolateParams, c.AllowAllFiles = false, false, false
 	c.Timeout = 5 * time.Second
+	// What is longer is sent in pieces: servers take packets of different lengths, and this is the least that any takes.
+	c.MaxAllowedPacket = 4 << 20
 	c.Logger = &mysql.NopLogger{}
 	return c, nil
 }

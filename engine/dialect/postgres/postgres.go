@@ -407,3 +407,54 @@ func (Dialect) Stored(w *sqlgen.Writer, column string) { w.SQL("CAST(").Ident(co
 
 // Own overrides GENERATED ALWAYS AS IDENTITY.
 func (Dialect) Own(w *sqlgen.Writer) { w.SQL(" OVERRIDING SYSTEM VALUE") }
+
+// joined is how many values an array may have to be joined with. Joined, an index of the table serves; but inside a walk,
+// or for every row of another table, the join may begin again with the whole array. As the value of a comparison, which the
+// planner does not take apart, a set is hashed once.
+const joined = 10_000
+
+// Among takes the values as an array.
+func (d Dialect) Among(w *sqlgen.Writer, x *plan.List, v *sqlgen.Values) bool {
+	if _, ok := padded(x.X); ok || v.T.Kind != schema.Integer && !x.Exact {
+		return false
+	}
+	var b strings.Builder
+	b.WriteByte('{')
+	for i, n := range v.Ints {
+		if i > 0 {
+			b.WriteByte(',')
+		}
+		b.WriteString(strconv.FormatInt(n, 10))
+	}
+	for i, s := range v.Texts {
+		if i > 0 {
+			b.WriteByte(',')
+		}
+		b.WriteByte('"')
+		b.WriteString(escapes.Replace(s))
+		b.WriteByte('"')
+	}
+	b.WriteByte('}')
+	w.SQL("((").Expr(x.X)
+	if x.Not {
+		w.SQL(" NOT")
+	}
+	w.SQL(" IN (SELECT unnest($").Int(int64(w.Document(b.String(), true)))
+	switch v.T.Kind {
+	case schema.Integer:
+		w.SQL("::bigint[]")
+	case schema.UUID:
+		w.SQL("::uuid[]")
+	default:
+		w.SQL("::text[]")
+	}
+	w.SQL(")))")
+	if len(x.Xs) > joined {
+		w.SQL(" = TRUE")
+	}
+	w.SQL(")")
+	return true
+}
+
+// escapes are what a text needs inside the quotes of an array.
+var escapes = strings.NewReplacer(`\`, `\\`, `"`, `\"`)

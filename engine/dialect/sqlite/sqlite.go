@@ -408,3 +408,29 @@ func (Dialect) Append(w *sqlgen.Writer, path, key func(w *sqlgen.Writer)) {
 
 // Lock writes nothing: a transaction that writes has the file to itself.
 func (Dialect) Lock(*sqlgen.Writer) {}
+
+// listed is how long a list may be that is written as one: SQLite plans by the length of a list, and takes any table for
+// one of 25 rows.
+const listed = 10_000
+
+// Among reads a JSON array as a table. The comparison with 1 keeps an index from being searched once for every value of
+// the set, which would be done for every row of a join.
+func (d Dialect) Among(w *sqlgen.Writer, x *plan.List, v *sqlgen.Values) bool {
+	if len(x.Xs) <= listed && !v.Crowded || plan.Wide(x.X) || v.T.Kind != schema.Integer && !x.Exact {
+		return false
+	}
+	w.Each(x, v.JSON(), func(doc string) {
+		w.SQL("((")
+		if v.T.Kind == schema.Integer {
+			w.Expr(x.X)
+		} else {
+			d.Bytes(w, func(w *sqlgen.Writer) { w.Expr(x.X) })
+		}
+		if x.Not {
+			w.SQL(" NOT")
+		}
+		w.Document(doc, false)
+		w.SQL(" IN (SELECT value FROM json_each(?))) = 1)")
+	})
+	return true
+}
