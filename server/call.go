@@ -290,3 +290,14 @@ func newRequestID() string {
 	}
 	return string(s[:])
 }
+
+// Visible are the names of the tools that a principal may call: those that it is listed.
+func (s *Server) Visible(who *policy.Principal) []string {
+	c := s.caller(who)
+	c.view = s.views().view(contractProfile)
+	var out []string
+	for _, d := range c.open() {
+		out = append(out, d.Name)
+	}
+	return out
+}

@@ -43,6 +43,9 @@ func (b *binder) guard(s *Source) Guard {
 	grant := policy.Grant{All: true}
 	if !s.free {
 		grant = b.view.Rows(s.Resource)
+		if s.Resource.Rows != nil && !slices.ContainsFunc(b.uses, func(u Use) bool { return u.Resource == s.Resource }) {
+			b.uses = append(b.uses, Use{s.Resource, grant})
+		}
 	}
 	soft := s.Resource.SoftDelete
 	if s.deleted {

@@ -39,7 +39,8 @@ func Read(v *policy.View, r *query.Request, o Options) (*Plan, error) {
 	if err := b.probs.Err(); err != nil {
 		return nil, err
 	}
-	p.root, p.connection, p.total, p.notices = q, b.conn, r.Total, b.notices
+	p.root, p.connection, p.total, p.notices, p.uses, p.sources = q, b.conn, r.Total, b.notices, b.uses, b.sources
+	p.slots, p.momentary = b.slots, b.momentary || o.After != nil
 	return p, nil
 }
 
@@ -68,9 +69,12 @@ type binder struct {
 	free    bool    // binding a set
 	set     func(*schema.Set) ([]string, error)
 	lists   map[listKey][]Expr
+	uses    []Use
 	unread  problem.List // why the values of a set could not be read
 	depth   int          // of rules inside rules
 
+	slots      []Slot
+	momentary  bool // bound to the time, or to a set that was read
 	checking   bool // binding rules to find their faults
 	conditions int  // above 0 while a condition is being bound
 }

@@ -4,6 +4,7 @@ package plan
 
 import (
 	"resq/engine/funcs"
+	"resq/engine/policy"
 	"resq/schema"
 	"resq/schema/query"
 )
@@ -16,7 +17,20 @@ type Plan struct {
 	total      bool
 	page       Page
 	notices    []string
+	slots      []Slot
+	momentary  bool
+	uses       []Use
+	sources    []*Source
 }
+
+// A Use is a row rule that a plan applies, as it was decided for the principal.
+type Use struct {
+	Resource *schema.Resource
+	Grant    policy.Grant
+}
+
+// Uses are the row rules that the plan applies, each once, in the order of their first place.
+func (p *Plan) Uses() []Use { return p.uses }
 
 // Connection is where the plan runs.
 func (p *Plan) Connection() *schema.Connection { return p.connection }
@@ -220,9 +234,10 @@ type (
 	Arg struct {
 		Value any // nil, bool, int64, uint64, string or []byte; a decimal, date or time is its text
 		T     schema.Type
-		Zone  bool // a datetime with zone
-		Bare  bool // takes the column's own type, such as an enum's
-		Kept  bool // is in the very form in which the database keeps it
+		Zone  bool   // a datetime with zone
+		Bare  bool   // takes the column's own type, such as an enum's
+		Kept  bool   // is in the very form in which the database keeps it
+		Many  []Expr // what an argument of several values holds
 	}
 	// An Int is a small whole number the renderer may print itself.
 	Int struct{ N int64 }

@@ -24,7 +24,11 @@ type Change struct {
 	merged   *Source // target with the changes of an update laid over it; nil when no rule looks at it
 	lookups  []*Lookup
 	children []*Child
+	uses     []Use
 }
+
+// Uses are the row rules that the change applies, each once.
+func (c *Change) Uses() []Use { return c.uses }
 
 // Verb is what the change does.
 func (c *Change) Verb() query.Verb { return c.verb }
@@ -193,6 +197,7 @@ func (b *binder) reach(c *Change) (*Change, error) {
 	if err := b.probs.Err(); err != nil {
 		return nil, err
 	}
+	c.uses = b.uses
 	return c, nil
 }
 

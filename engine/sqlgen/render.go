@@ -11,6 +11,8 @@ import (
 type Statement struct {
 	SQL  string
 	Args []any
+	// Given are what the arguments stand for, one each.
+	Given []*plan.Arg
 }
 
 // Render writes a plan for a dialect. It decides nothing: every choice was made in the plan or is the
@@ -38,7 +40,7 @@ func (w *Writer) statement() (*Statement, error) {
 	if *w.err != nil {
 		return nil, *w.err
 	}
-	return &Statement{SQL: w.b.String(), Args: *w.args}, nil
+	return &Statement{SQL: w.b.String(), Args: *w.args, Given: *w.given}, nil
 }
 
 // use says what a query block is written for.

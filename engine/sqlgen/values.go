@@ -35,6 +35,7 @@ type Values struct {
 	Texts []string
 	// Crowded says that the statement has no room for the list.
 	Crowded bool
+	of      *plan.List
 }
 
 // Longest is the number of characters of the longest text.
@@ -58,7 +59,7 @@ func (w *Writer) tabled(x *plan.List) bool {
 	if t.Kind != schema.Integer && !t.Kind.Textual() {
 		return false
 	}
-	v := Values{T: t, Crowded: full}
+	v := Values{T: t, Crowded: full, of: x}
 	for _, e := range x.Xs {
 		a, ok := e.(*plan.Arg)
 		if !ok {
@@ -105,9 +106,9 @@ func (v *Values) JSON() []string {
 	return append(out, string(append(b, ']')))
 }
 
-// Document binds one of the texts of JSON and gives its number.
-func (w *Writer) Document(text string, reuse bool) int {
-	return w.Bind(&plan.Arg{Value: text, T: schema.Type{Kind: schema.JSON}}, text, reuse)
+// Document binds one argument that holds values and gives its number.
+func (w *Writer) Document(v *Values, text string, reuse bool) int {
+	return w.Bind(&plan.Arg{Value: text, T: schema.Type{Kind: schema.JSON}, Many: v.of.Xs}, text, reuse)
 }
 
 // Each writes what one does with each of some things, joined by OR, or by AND where x is negated.

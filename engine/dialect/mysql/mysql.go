@@ -376,7 +376,7 @@ func (d Dialect) Among(w *sqlgen.Writer, x *plan.List, v *sqlgen.Values) bool {
 		} else {
 			w.SQL("j.v AS v")
 		}
-		w.Document(doc, false)
+		w.Document(v, doc, false)
 		w.SQL(" FROM JSON_TABLE(?, '$[*]' COLUMNS (v ")
 		switch {
 		case !text:

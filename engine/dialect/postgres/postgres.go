@@ -439,7 +439,7 @@ func (d Dialect) Among(w *sqlgen.Writer, x *plan.List, v *sqlgen.Values) bool {
 	if x.Not {
 		w.SQL(" NOT")
 	}
-	w.SQL(" IN (SELECT unnest($").Int(int64(w.Document(b.String(), true)))
+	w.SQL(" IN (SELECT unnest($").Int(int64(w.Document(v, b.String(), true)))
 	switch v.T.Kind {
 	case schema.Integer:
 		w.SQL("::bigint[]")

@@ -429,7 +429,7 @@ func (d Dialect) Among(w *sqlgen.Writer, x *plan.List, v *sqlgen.Values) bool {
 		if x.Not {
 			w.SQL(" NOT")
 		}
-		w.Document(doc, false)
+		w.Document(v, doc, false)
 		w.SQL(" IN (SELECT value FROM json_each(?))) = 1)")
 	})
 	return true

@@ -1,0 +1,172 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"resq/engine"
+	"resq/engine/policy"
+	"resq/schema/problem"
+	"resq/server"
+)
+
+// reportFormats are how a report is printed.
+var reportFormats = []string{"text", "json"}
+
+func explainCommand() *cobra.Command {
+	var from source
+	var as, format string
+	var values bool
+	cmd := &cobra.Command{
+		Use:   "explain --as NAME [TOOL JSON | TOOL -]",
+		Short: "Show what a principal may call and see, and why",
+		Long: "Show what becomes of a request for a principal: the tools that it may call, the row rules with the case that decides and the\n" +
+			"sizes of their sets, the masked and hidden fields, and the SQL with the types of its arguments. Without a request it shows\n" +
+			"the rules of every resource. Nothing is run but the queries of the principal and of the sets.\n" +
+			"NAME is a principal of the configuration, user:ID for whoever acts for that user, or a key.",
+		Example: `  resq explain --as alice
+  resq explain --as user:17 res-query '{"resource":"Order","fields":[]}' --format json`,
+		Args: cobra.RangeArgs(0, 2),
+	}
+	cmd.Flags().StringVar(&as, "as", "", "`name` of the principal, user:ID, or a key")
+	cmd.Flags().StringVar(&format, "format", "text", "text or json")
+	cmd.Flags().BoolVar(&values, "values", false, "show the values of arguments and attributes, for a --principal with the scope admin; those beside masked fields never")
+	from.flags(cmd)
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if as == "" {
+			return errors.New("--as says for whom")
+		}
+		if err := oneOf("--format", format, reportFormats); err != nil {
+			return err
+		}
+		return explain(cmd, &from, as, format, values, args)
+	}
+	return cmd
+}
+
+func explain(cmd *cobra.Command, from *source, as, format string, values bool, args []string) error {
+	tool, raw := "", []byte("{}")
+	if len(args) > 0 {
+		tool = strings.ReplaceAll(args[0], "_", "-")
+	}
+	if len(args) == 2 {
+		raw = []byte(args[1])
+		if args[1] == "-" {
+			var err error
+			if raw, err = io.ReadAll(cmd.InOrStdin()); err != nil {
+				return failure{err}
+			}
+		}
+	}
+	ctx, log := cmd.Context(), slog.New(slog.DiscardHandler)
+	o, err := from.open(ctx, log, cmd.ErrOrStderr())
+	if err != nil {
+		return err
+	}
+	defer o.close()
+	if values && (o.local == nil || !slices.Contains(o.local.Scopes, "admin")) {
+		return errors.New("--values shows what is in the data, so it needs --principal NAME of one with the scope admin")
+	}
+	who, enabled, err := o.principal(ctx, as, log)
+	if err != nil {
+		return err
+	}
+	s, err := server.New(o.engine, server.Options{Version: version, Lang: o.lang, Local: who, Log: log, Enabled: enabled})
+	if err != nil {
+		return err
+	}
+	report, err := o.engine.Report(ctx, who, tool, raw, values)
+	if err != nil {
+		return failure{problem.From(err)}
+	}
+	tools := s.Visible(who)
+	if format == "text" {
+		_, err = io.WriteString(cmd.OutOrStdout(), report.Text(tools, values))
+	} else {
+		err = writeReport(cmd.OutOrStdout(), report, tools, values)
+	}
+	if err != nil {
+		return failure{err}
+	}
+	return nil
+}
+
+// writeReport writes a report as JSON.
+func writeReport(w io.Writer, r *engine.Report, tools []string, values bool) error {
+	type attribute struct {
+		Name   string   `json:"name"`
+		List   bool     `json:"list,omitempty"`
+		Values []string `json:"values,omitempty"`
+	}
+	told := func(m map[string]policy.Value) []attribute {
+		out := []attribute{}
+		for name, v := range m {
+			a := attribute{Name: name, List: v.List}
+			if values {
+				a.Values = v.Texts
+			}
+			out = append(out, a)
+		}
+		slices.SortFunc(out, func(a, b attribute) int { return strings.Compare(a.Name, b.Name) })
+		return out
+	}
+	enc := json.NewEncoder(w)
+	enc.SetIndent("", "  ")
+	enc.SetEscapeHTML(false)
+	return enc.Encode(struct {
+		*engine.Report
+		Attributes []attribute `json:"attributes"`
+		Funcs      []attribute `json:"funcs"`
+		Tools      []string    `json:"tools"`
+	}{r, told(r.Attributes), told(r.Funcs), append([]string{}, tools...)})
+}
+
+// principal finds whom a name or a key stands for, and which tools an admin lets be used.
+func (o *opened) principal(ctx context.Context, as string, log *slog.Logger) (*policy.Principal, func(string) bool, error) {
+	ctl, err := openControl(ctx, o.config, log, o.secret, false)
+	if err != nil {
+		return nil, nil, err
+	}
+	if ctl != nil {
+		defer ctl.Close()
+	}
+	keys, err := newKeyring(ctx, o.config, ctl, log)
+	if err != nil {
+		return nil, nil, failure{err}
+	}
+	if who, ok := o.config.Principals[as]; ok {
+		return who, keys.enabled, nil
+	}
+	if id, ok := strings.CutPrefix(as, "user:"); ok && id != "" {
+		return &policy.Principal{Name: as, User: id, Scopes: []string{"read", "write", "delete"}}, keys.enabled, nil
+	}
+	if o.local != nil && as == o.local.Name {
+		return o.local, keys.enabled, nil
+	}
+	who, err := keys.find(ctx, as)
+	if err != nil {
+		return nil, nil, failure{err}
+	}
+	if who == nil {
+		names := make([]string, 0, len(o.config.Principals))
+		for name := range o.config.Principals {
+			names = append(names, name)
+		}
+		slices.Sort(names)
+		hint := problem.OneOf(as, names)
+		if hint != "" {
+			hint = "; " + hint
+		}
+		// What was given may be a key that was mistyped, so it is not repeated.
+		return nil, nil, fmt.Errorf("--as names no principal of the configuration, and is no key%s", hint)
+	}
+	return who, keys.enabled, nil
+}
