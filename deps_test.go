@@ -24,19 +24,19 @@ var layers = []struct {
 	{"schema/problem", nil},
 	{"schema/sqltext", []string{"schema/problem"}},
 	{"schema/query", []string{"schema/problem", "schema/sqltext"}},
-	{"schema", []string{"schema/problem", "schema/query"}},
+	{"schema", []string{"schema/problem", "schema/sqltext", "schema/query"}},
 	{"schema/introspect", []string{"schema", "schema/problem"}},
 	{"engine/funcs", []string{"schema", "schema/problem", "schema/query"}},
 	{"engine/policy", []string{"schema", "schema/problem", "schema/query"}},
 	{"engine/plan", []string{"schema", "schema/problem", "schema/query", "engine/funcs", "engine/policy"}},
-	{"engine/sqlgen", []string{"schema", "schema/problem", "schema/query", "engine/funcs", "engine/plan"}},
+	{"engine/sqlgen", []string{"schema", "schema/problem", "schema/sqltext", "schema/query", "engine/funcs", "engine/plan"}},
 	{"engine/dialect/prepared", nil},
 	{"engine/dialect/texts", nil},
 	{"engine/dialect/mysql", []string{"engine/dialect/prepared", "engine/dialect/texts", "schema", "schema/problem", "schema/query", "engine/funcs", "engine/plan", "engine/sqlgen"}},
 	{"engine/dialect/postgres", []string{"engine/dialect/texts", "schema", "schema/problem", "schema/query", "engine/funcs", "engine/plan", "engine/sqlgen"}},
 	{"engine/dialect/sqlite", []string{"engine/dialect/prepared", "engine/dialect/texts", "schema", "schema/problem", "schema/query", "engine/funcs", "engine/plan", "engine/sqlgen"}},
 	// The engine is handed its dialects and what reads a Redis; one that it knew by name could not be left out or added from outside.
-	{"engine", []string{"schema", "schema/problem", "schema/query", "engine/funcs", "engine/policy", "engine/plan", "engine/sqlgen"}},
+	{"engine", []string{"schema", "schema/problem", "schema/sqltext", "schema/query", "engine/funcs", "engine/policy", "engine/plan", "engine/sqlgen"}},
 	{"engine/kv", []string{"schema", "engine"}},
 	{"access", []string{"schema/problem", "engine/policy"}},
 	{"registry", []string{"schema", "schema/problem", "engine", "engine/policy"}},
@@ -79,6 +79,8 @@ var libraries = []struct {
 	{"github.com/redis/go-redis/v9", []string{"access", "engine/kv"}, nil}, // engine/kv reads the values that tools look up
 	// A Redis inside the program, for a demonstration that needs no server, and for tests.
 	{"github.com/alicebob/miniredis/v2", []string{"cmd/resq"}, []string{"access", "tools"}},
+	// Signatures of tokens and sets of keys: nothing to write oneself.
+	{"github.com/go-jose/go-jose/v4", []string{"access"}, nil},
 	// Whether a history of many clients is one that a single process could have made takes a search that is known to be
 	// right; only tests use it.
 	{"github.com/anishathalye/porcupine", nil, []string{"faults"}},

@@ -11,6 +11,7 @@ import (
 	"mime"
 	"net"
 	"net/http"
+	"net/url"
 	"os"
 	"runtime/debug"
 	"strings"
@@ -326,6 +327,25 @@ func (c caller) unknownTool(name string) string {
 	return text
 }
 
+// challenge is what a client without a valid key is told: where it learns who gives tokens. Nothing says why the one it sent is none.
+func (x *Resource) challenge(r *http.Request) string {
+	if x == nil {
+		return "Bearer"
+	}
+	u, err := url.Parse(x.URL)
+	if err != nil {
+		return "Bearer"
+	}
+	text := `Bearer resource_metadata="` + u.Scheme + "://" + u.Host + mcpgo.ProtectedResourceMetadataPath(x.URL) + `"`
+	if len(x.Scopes) > 0 {
+		text += `, scope="` + strings.Join(x.Scopes, " ") + `"`
+	}
+	if r.Header.Get("Authorization") != "" {
+		text += `, error="invalid_token"`
+	}
+	return text
+}
+
 // refuse writes the guard's own answers, and leaves a record of each.
 func (g *guard) refuse(w http.ResponseWriter, r *http.Request, who *policy.Principal, no *refusal) {
 	h := w.Header()
@@ -334,7 +354,7 @@ func (g *guard) refuse(w http.ResponseWriter, r *http.Request, who *policy.Princ
 		w.WriteHeader(no.status)
 		return
 	case http.StatusUnauthorized:
-		h.Set("WWW-Authenticate", "Bearer")
+		h.Set("WWW-Authenticate", g.s.opts.Resource.challenge(r))
 	case http.StatusMethodNotAllowed:
 		h.Set("Allow", "POST, GET, DELETE")
 	}

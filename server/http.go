@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"slices"
 	"sync"
 	"time"
 
@@ -140,7 +141,15 @@ func (s *Server) handler(listen net.Addr) (http.Handler, func()) {
 	mux.Handle(Path+compatPath, g)
 	mux.Handle(Path+profilePath+"{name}", g)
 	if s.opts.API != nil {
-		mux.HandleFunc(APIPath, g.api)
+		mux.Handle(APIPath, g.placed(s.opts.API))
+	}
+	if res := s.opts.Resource; res != nil {
+		metadata := mcpgo.NewProtectedResourceMetadataHandler(mcpgo.ProtectedResourceMetadataConfig{
+			Resource: res.URL, AuthorizationServers: res.Issuers, ScopesSupported: res.Scopes, BearerMethodsSupported: []string{"header"}, ResourceName: "resq",
+		})
+		for _, path := range slices.Compact([]string{mcpgo.WellKnownProtectedResourcePath, mcpgo.ProtectedResourceMetadataPath(res.URL)}) {
+			mux.Handle(path, g.placed(metadata))
+		}
 	}
 	mux.HandleFunc("GET "+metricsPath, g.metrics())
 	mux.HandleFunc("GET /healthz", g.health(func(context.Context) bool { return true }, func() []byte { return nil }))
@@ -151,14 +160,16 @@ func (s *Server) handler(listen net.Addr) (http.Handler, func()) {
 	}
 }
 
-// api lets requests through to the API that come from where requests may come from.
-func (g *guard) api(w http.ResponseWriter, r *http.Request) {
-	defer g.recover(w, r)
-	if no := g.places.check(r); no != nil {
-		g.refuse(w, r, nil, no)
-		return
-	}
-	g.s.opts.API.ServeHTTP(w, r)
+// placed lets a handler answer requests to this server's own names only.
+func (g *guard) placed(h http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		defer g.recover(w, r)
+		if no := g.places.check(r); no != nil {
+			g.refuse(w, r, nil, no)
+			return
+		}
+		h.ServeHTTP(w, r)
+	})
 }
 
 // health answers a probe. It tells nobody which connection is down; the log does.

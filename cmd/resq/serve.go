@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"resq/access"
+	"resq/engine/policy"
 	"resq/registry"
 	"resq/registry/issuer"
 	"resq/server"
@@ -105,6 +106,21 @@ func serve(cmd *cobra.Command, from *source, how serving) error {
 	}
 	if asks {
 		opts.Authenticate = ring.find
+	}
+	if o.config.JWT != nil {
+		tokens := *o.config.JWT
+		tokens.Log = log
+		known, err := access.NewTokens(tokens)
+		if err != nil {
+			return err
+		}
+		asks, opts.Resource = true, o.config.resource()
+		opts.Authenticate = func(ctx context.Context, key string) (*policy.Principal, error) {
+			if access.IsToken(key) {
+				return known.Find(ctx, key)
+			}
+			return ring.find(ctx, key)
+		}
 	}
 	if err := ring.offer(ctx, o.config, o.engine.Catalog(), o.lang); err != nil {
 		return err
