@@ -40,12 +40,14 @@ var layers = []struct {
 	{"engine/kv", []string{"schema", "engine"}},
 	{"access", []string{"schema/problem", "engine/policy"}},
 	{"registry", []string{"schema", "schema/problem", "engine", "engine/policy"}},
+	// Another program's way to the keys: it asks for a credential of its own, and knows nothing of tools.
+	{"registry/issuer", []string{"schema/problem", "registry"}},
 	{"server", []string{"schema/problem", "engine", "engine/policy", "access"}},
 	{"resources/store", nil},
 	{"resources/xiaoqu", nil},
 	{"resources", []string{"resources/store", "resources/xiaoqu"}},
 	{"tools", nil},
-	{"cmd/resq", []string{"schema", "schema/introspect", "schema/problem", "schema/query", "engine", "engine/policy", "engine/dialect/mysql", "engine/dialect/postgres", "engine/dialect/sqlite", "engine/kv", "access", "registry", "server", "resources", "tools"}},
+	{"cmd/resq", []string{"schema", "schema/introspect", "schema/problem", "schema/query", "engine", "engine/policy", "engine/dialect/mysql", "engine/dialect/postgres", "engine/dialect/sqlite", "engine/kv", "access", "registry", "registry/issuer", "server", "resources", "tools"}},
 	// The soak test drives the program from outside.
 	{"bench/soak", nil},
 }
