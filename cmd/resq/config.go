@@ -51,6 +51,7 @@ type config struct {
 	Redis      string               // through which replicas share budgets and reach each other
 	Lang       string
 	Control    controlConfig
+	Custom     custom
 }
 
 // loadConfig reads a configuration file. The error is a problem.List of everything that is wrong with it, each

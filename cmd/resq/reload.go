@@ -106,7 +106,7 @@ func (r *reloader) run(ctx context.Context) {
 }
 
 func (r *reloader) startWatching() {
-	paths := r.opened.config.Catalog
+	paths := r.opened.config.watched()
 	if !r.watch || len(paths) == 0 {
 		return
 	}
@@ -132,7 +132,7 @@ func (r *reloader) reload(ctx context.Context, all bool) (again bool) {
 			return false
 		}
 	}
-	r.follow(next.config.Catalog) // before the load, so that no file is created unseen in between
+	r.follow(next.config.watched()) // before the load, so that no file is created unseen in between
 	cat, err := next.load(ctx, io.Discard)
 	if ctx.Err() != nil || !all && r.disturbed() {
 		return true
@@ -142,6 +142,9 @@ func (r *reloader) reload(ctx context.Context, all bool) (again bool) {
 			r.well("the catalog is as it was before the bad one")
 		}
 		return false
+	}
+	if err == nil {
+		err = next.tools.choose(cat, &next.config.Custom)
 	}
 	if err == nil {
 		next.engine, err = r.opened.engine.Renew(cat)
@@ -177,7 +180,7 @@ func (r *reloader) configure(next *opened) error {
 		return errors.New("the first key and the last one take a restart: without keys the server asks nobody for one")
 	}
 	config := *next.config
-	config.Catalog, config.Packs, config.Principals, config.Keys = c.Catalog, c.Packs, c.Principals, c.Keys
+	config.Catalog, config.Packs, config.Principals, config.Keys, config.Custom = c.Catalog, c.Packs, c.Principals, c.Keys, c.Custom
 	next.config = &config
 	next.choosePacks()
 	return nil

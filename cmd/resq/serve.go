@@ -120,7 +120,7 @@ func serve(cmd *cobra.Command, from *source, how serving) error {
 			return ring.find(ctx, key)
 		}
 	}
-	opts.Enabled = ring.enabled
+	opts.Enabled = func(tool string) bool { return ring.enabled(tool) && o.tools.serves(tool) }
 	reload.keys, reload.asks = ring, asks
 	if o.local == nil && (stdio || opts.Authenticate == nil) {
 		return errNoLocal

@@ -37,6 +37,8 @@ type source struct {
 	timeout   time.Duration
 	state     string
 	lang      string
+
+	instructions bool
 }
 
 // flags gives a command the flags of a source.
@@ -50,6 +52,7 @@ func (s *source) flags(cmd *cobra.Command) {
 	f.IntVar(&s.maxBytes, "max-bytes", 0, "bytes that one answer may have (default 24576)")
 	f.DurationVar(&s.timeout, "timeout", 0, "time of one query (default 5s)")
 	f.StringVar(&s.state, "state", "", "`directory` for the databases of built-in catalogs")
+	f.BoolVar(&s.instructions, "allow-instructions", false, "admit descriptions of SQL tools that read like orders to the model")
 	f.StringVar(&s.lang, "lang", "", "language of the tool descriptions: en or zh")
 }
 
@@ -91,6 +94,7 @@ type opened struct {
 	lang   string
 	secret []byte
 	audit  *audit // of writes
+	tools  *selection
 }
 
 // close ends what open began.
@@ -100,7 +104,7 @@ func (o *opened) close() error {
 
 // open loads the catalog, makes the databases of built-in packs, and starts an engine.
 func (s *source) open(ctx context.Context, log *slog.Logger, progress io.Writer) (*opened, error) {
-	o := &opened{}
+	o := &opened{tools: &selection{}}
 	var err error
 	if o.config, err = s.settings(); err != nil {
 		return nil, err
@@ -115,12 +119,15 @@ func (s *source) open(ctx context.Context, log *slog.Logger, progress io.Writer)
 	if err != nil {
 		return nil, err
 	}
+	if err := o.tools.choose(cat, &o.config.Custom); err != nil {
+		return nil, err
+	}
 	if o.secret, err = o.config.secret(); err != nil {
 		log.Warn("no secret is kept, so cursors and sessions end with this process", "error", err)
 	}
 	opts := engine.Options{
 		Secret: o.secret, Previous: o.config.Previous, Drivers: drivers(), Limits: o.config.Limits, MaxBytes: o.config.MaxBytes, Timeout: o.config.Timeout,
-		Writes: o.config.Writes, Statements: o.config.Budget.Statements, Log: log, Values: kv.Open, Version: version, Control: o.config.controlDSN(),
+		Writes: o.config.Writes, Statements: o.config.Budget.Statements, Log: log, Values: kv.Open, Version: version, Control: o.config.controlDSN(), SQL: o.config.Custom.limits,
 	}
 	o.audit = &audit{dir: filepath.Join(stateDir(o.config.State), auditDir), secret: o.secret, log: log}
 	opts.Audit = o.audit
@@ -158,7 +165,7 @@ func (o *opened) prepare(ctx context.Context) error {
 // the demonstration.
 func (o *opened) choosePacks() {
 	o.packs, o.demo = o.config.Packs, false
-	if len(o.config.Catalog) == 0 && len(o.packs) == 0 {
+	if len(o.config.Catalog)+len(o.config.Custom.paths) == 0 && len(o.packs) == 0 {
 		o.packs, o.demo = []string{"store"}, true
 	}
 }
@@ -190,7 +197,8 @@ func (o *opened) load(ctx context.Context, progress io.Writer) (*schema.Catalog,
 			opts.DSN[pack.Redis] = dsn
 		}
 	}
-	return schema.Load(o.config.Catalog, opts)
+	o.config.Custom.load(&opts)
+	return schema.Load(slices.Concat(o.config.Catalog, o.config.Custom.paths), opts)
 }
 
 // settings reads the configuration file, if there is one, and lets the flags have the last word.
@@ -210,6 +218,10 @@ func (s *source) settings() (*config, error) {
 			return nil, errors.New(bad.flag + " must be above zero")
 		}
 	}
+	if c.Custom, err = readCustom(os.LookupEnv); err != nil {
+		return nil, err
+	}
+	c.Custom.instructions = s.instructions
 	c.Catalog = append(c.Catalog, s.catalogs...)
 	c.Packs = slices.Compact(append(c.Packs, s.packs...))
 	if s.principal != "" {
