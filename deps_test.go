@@ -41,9 +41,10 @@ var layers = []struct {
 	{"access", []string{"schema/problem", "engine/policy"}},
 	{"registry", []string{"schema", "schema/problem", "engine", "engine/policy"}},
 	{"server", []string{"schema/problem", "engine", "engine/policy", "access"}},
+	{"resources/erp", nil},
 	{"resources/store", nil},
 	{"resources/xiaoqu", nil},
-	{"resources", []string{"resources/store", "resources/xiaoqu"}},
+	{"resources", []string{"resources/erp", "resources/store", "resources/xiaoqu"}},
 	{"tools", nil},
 	{"cmd/resq", []string{"schema", "schema/introspect", "schema/problem", "schema/query", "engine", "engine/policy", "engine/dialect/mysql", "engine/dialect/postgres", "engine/dialect/sqlite", "engine/kv", "access", "registry", "server", "resources", "tools"}},
 	// The soak test drives the program from outside.
