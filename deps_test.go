@@ -77,6 +77,8 @@ var libraries = []struct {
 	{"github.com/redis/go-redis/v9", []string{"access", "engine/kv"}, nil}, // engine/kv reads the values that tools look up
 	// A Redis inside the program, for a demonstration that needs no server, and for tests.
 	{"github.com/alicebob/miniredis/v2", []string{"cmd/resq"}, []string{"access", "tools"}},
+	// Signatures of tokens and sets of keys: nothing to write oneself.
+	{"github.com/go-jose/go-jose/v4", []string{"access"}, nil},
 	// Whether a history of many clients is one that a single process could have made takes a search that is known to be
 	// right; only tests use it.
 	{"github.com/anishathalye/porcupine", nil, []string{"faults"}},

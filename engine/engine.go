@@ -86,6 +86,7 @@ type Engine struct {
 	byRole   bool
 	writable map[*schema.Resource]Verbs
 	run      calls
+	forms    forms
 }
 
 // A database is one connection's pool.
@@ -262,30 +263,18 @@ func (e *Engine) Query(ctx context.Context, who *policy.Principal, raw []byte) (
 		return nil, err
 	}
 	defer e.run.leave()
-	r, err := query.Decode(raw, e.opts.Limits)
+	c, who, err := e.compile(ctx, who, raw)
 	if err != nil {
 		return nil, err
 	}
-	if e.needs(r) {
-		if who, err = e.known(ctx, who); err != nil {
-			return nil, err
-		}
-	}
-	after, err := e.seal.open(who, r)
+	db := e.dbs[c.p.Connection()]
+	st, err := render(c.p, db.driver, false)
 	if err != nil {
 		return nil, err
 	}
-	v := policy.For(e.cat, who)
-	p, err := plan.Read(v, r, e.options(ctx, v, after))
-	if err != nil {
-		return nil, err
-	}
-	db := e.dbs[p.Connection()]
-	st, err := render(p, db.driver, false)
-	if err != nil {
-		return nil, err
-	}
-	return e.execute(ctx, db, who, p, st, r)
+	a, err := e.execute(ctx, db, who, c, st)
+	e.forms.give(c) // but not when it ended in a panic
+	return a, err
 }
 
 // statements are what a plan comes to.
@@ -312,24 +301,11 @@ type Explained struct {
 
 // Explain compiles a res-query without running it. A set of a row rule that is on another connection is read.
 func (e *Engine) Explain(ctx context.Context, who *policy.Principal, raw []byte) (*Explanation, error) {
-	r, err := query.Decode(raw, e.opts.Limits)
+	c, _, err := e.whole(ctx, who, raw)
 	if err != nil {
 		return nil, err
 	}
-	if e.needs(r) {
-		if who, err = e.known(ctx, who); err != nil {
-			return nil, err
-		}
-	}
-	after, err := e.seal.open(who, r)
-	if err != nil {
-		return nil, err
-	}
-	v := policy.For(e.cat, who)
-	p, err := plan.Read(v, r, e.options(ctx, v, after))
-	if err != nil {
-		return nil, err
-	}
+	p := c.p
 	st, err := render(p, e.dbs[p.Connection()].driver, false)
 	if err != nil {
 		return nil, err

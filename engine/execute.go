@@ -6,16 +6,14 @@ import (
 	"database/sql/driver"
 	"errors"
 
-	"resq/engine/plan"
 	"resq/engine/policy"
 	"resq/schema/problem"
-	"resq/schema/query"
 )
 
 // execute runs a plan's statements and shapes the answer. A fault of the data may come from a row that the
 // principal does not see, met while the database was free to evaluate conditions early: then everything is
 // run once more behind fences, and only what fails again is told (security.md 5.4).
-func (e *Engine) execute(ctx context.Context, db *database, who *policy.Principal, p *plan.Plan, st statements, r *query.Request) (*Answer, error) {
+func (e *Engine) execute(ctx context.Context, db *database, who *policy.Principal, c *compiled, st statements) (*Answer, error) {
 	leave, err := db.queue.enter(ctx, who)
 	if err != nil {
 		return nil, err
@@ -23,12 +21,12 @@ func (e *Engine) execute(ctx context.Context, db *database, who *policy.Principa
 	defer leave()
 	ctx, cancel := context.WithTimeout(ctx, db.timeout)
 	defer cancel()
-	a, err := e.fetch(ctx, db, who, p, st, r)
+	a, err := e.fetch(ctx, db, who, c, st)
 	if err != nil && db.fault(ctx, err).Code == problem.DataError {
-		if st, err = render(p, db.driver, true); err != nil {
+		if st, err = render(c.p, db.driver, true); err != nil {
 			return nil, err
 		}
-		a, err = e.fetch(ctx, db, who, p, st, r)
+		a, err = e.fetch(ctx, db, who, c, st)
 	}
 	if err != nil {
 		return nil, problem.List{db.fault(ctx, err)}
@@ -36,10 +34,10 @@ func (e *Engine) execute(ctx context.Context, db *database, who *policy.Principa
 	return a, nil
 }
 
-func (e *Engine) fetch(ctx context.Context, db *database, who *policy.Principal, p *plan.Plan, st statements, r *query.Request) (a *Answer, err error) {
+func (e *Engine) fetch(ctx context.Context, db *database, who *policy.Principal, c *compiled, st statements) (a *Answer, err error) {
 	read := func(total int64) func(driver.Rows) error {
 		return func(rows driver.Rows) error {
-			s, err := e.shaper(rows, db.driver, who, p, r)
+			s, err := e.shaper(rows, db.driver, who, c)
 			if err != nil {
 				return err
 			}
@@ -55,12 +53,12 @@ func (e *Engine) fetch(ctx context.Context, db *database, who *policy.Principal,
 		return a, err
 	}
 	// Rows and their number are read from one state of the data.
-	c, err := db.Conn(ctx)
+	conn, err := db.Conn(ctx)
 	if err != nil {
 		return nil, err
 	}
-	defer c.Close()
-	tx, err := c.BeginTx(ctx, &sql.TxOptions{Isolation: db.isolation(), ReadOnly: true})
+	defer conn.Close()
+	tx, err := conn.BeginTx(ctx, &sql.TxOptions{Isolation: db.isolation(), ReadOnly: true})
 	if err != nil {
 		return nil, err
 	}
@@ -69,7 +67,7 @@ func (e *Engine) fetch(ctx context.Context, db *database, who *policy.Principal,
 	if err != nil {
 		return nil, err
 	}
-	err = queryOn(ctx, c, st.rows.SQL, st.rows.Args, read(total))
+	err = queryOn(ctx, conn, st.rows.SQL, st.rows.Args, read(total))
 	return a, err
 }
 

@@ -105,18 +105,22 @@ type shaper struct {
 	notices []string
 }
 
-func (e *Engine) shaper(rows driver.Rows, d Driver, who *policy.Principal, p *plan.Plan, r *query.Request) (*shaper, error) {
+func (e *Engine) shaper(rows driver.Rows, d Driver, who *policy.Principal, c *compiled) (*shaper, error) {
+	p, r := c.p, c.r
 	root := p.Root()
-	cols, err := readColumns(rows, d, root.Out)
-	if err != nil {
-		return nil, err
+	s := &shaper{key: d.Key, e: e, who: who, p: p, r: r, shown: len(root.Out) - root.Hidden, vals: make([]driver.Value, len(root.Out)), notices: slices.Clip(p.Notices())}
+	if !sameTypes(rows, c.cols) {
+		var err error
+		if c.cols, err = readColumns(rows, d, root.Out); err != nil {
+			return nil, err
+		}
+		text := r.Format == query.CSV || r.Format == query.Markdown
+		for i := range c.cols {
+			c.cols[i].lent = c.cols[i].lent && i < s.shown && !text
+		}
 	}
-	s := &shaper{cols: cols, key: d.Key, e: e, who: who, p: p, r: r, shown: len(root.Out) - root.Hidden, vals: make([]driver.Value, len(root.Out)), notices: p.Notices()}
+	s.cols = c.cols
 	s.last = make([]held, len(p.Page().Keys))
-	text := r.Format == query.CSV || r.Format == query.Markdown
-	for i := range cols {
-		cols[i].lent = cols[i].lent && i < s.shown && !text
-	}
 	s.body = bodies.Take(1024)
 	s.head()
 	return s, nil
@@ -128,6 +132,20 @@ func typesOf(rows driver.Rows) func(i int) string {
 		return t.ColumnTypeDatabaseTypeName
 	}
 	return func(int) string { return "" }
+}
+
+// sameTypes says whether columns are still those of rows: a table may have been changed since.
+func sameTypes(rows driver.Rows, cols []column) bool {
+	if len(cols) == 0 || len(rows.Columns()) != len(cols) {
+		return false
+	}
+	dbType := typesOf(rows)
+	for i := range cols {
+		if dbType(i) != cols[i].dbType {
+			return false
+		}
+	}
+	return true
 }
 
 // readColumns says how each value of rows is encoded.

@@ -10,9 +10,11 @@ import (
 	"io"
 	"mime"
 	"net/http"
+	"net/url"
 	"os"
 	"runtime/debug"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/mark3labs/mcp-go/mcp"
@@ -193,12 +195,12 @@ func (g *guard) authenticate(r *http.Request) (*policy.Principal, *refusal) {
 
 // read takes the body in, within its size and its time, and takes it apart.
 func (g *guard) read(w http.ResponseWriter, r *http.Request) (*message, *refusal) {
-	// The deadline is for the body alone: left in place it would cut a long answer or a stream.
 	conn := http.NewResponseController(w)
-	_ = conn.SetReadDeadline(time.Now().Add(g.bodyTime)) // a writer without deadlines, as in tests, has none to set
+	end := readWithin(conn, g.bodyTime)
 	var in bytes.Buffer
 	in.Grow(int(min(max(r.ContentLength, 0), maxBody)) + bytes.MinRead) // so that an ordinary body is read in one piece
 	_, err := in.ReadFrom(http.MaxBytesReader(w, r.Body, maxBody))
+	late := end()
 	var large *http.MaxBytesError
 	switch {
 	case errors.As(err, &large):
@@ -209,7 +211,9 @@ func (g *guard) read(w http.ResponseWriter, r *http.Request) (*message, *refusal
 	case err != nil:
 		return nil, &refusal{status: http.StatusBadRequest, code: problem.InvalidArgument, rpc: mcp.PARSE_ERROR, message: "the request ended early"}
 	}
-	_ = conn.SetReadDeadline(time.Time{})
+	if late { // just now: a deadline that stayed would cut a long answer or a stream
+		_ = conn.SetReadDeadline(time.Time{})
+	}
 	m, err := parseMessage(in.Bytes())
 	if err != nil {
 		rpc := mcp.INVALID_REQUEST
@@ -219,6 +223,28 @@ func (g *guard) read(w http.ResponseWriter, r *http.Request) (*message, *refusal
 		return nil, &refusal{status: http.StatusBadRequest, code: problem.InvalidArgument, rpc: rpc, message: err.Error()}
 	}
 	return m, nil
+}
+
+// readWithin sets a deadline for reading when a time is up, unless the function that it gives was called before; that says
+// whether one was set. The body is nearly always there with the head, and then the connection is never told.
+func readWithin(conn *http.ResponseController, d time.Duration) (end func() (late bool)) {
+	var mu sync.Mutex
+	over, late := false, false
+	t := time.AfterFunc(d, func() {
+		mu.Lock()
+		defer mu.Unlock()
+		if !over {
+			late = true
+			_ = conn.SetReadDeadline(time.Unix(1, 0)) // a writer without deadlines, as in tests, has none to set
+		}
+	})
+	return func() bool {
+		t.Stop()
+		mu.Lock()
+		defer mu.Unlock()
+		over = true
+		return late
+	}
 }
 
 // check decides on a message that was read: whether its session is the caller's, and whether it is one that
@@ -299,6 +325,25 @@ func (c caller) unknownTool(name string) string {
 	return text
 }
 
+// challenge is what a client without a valid key is told: where it learns who gives tokens. Nothing says why the one it sent is none.
+func (x *Resource) challenge(r *http.Request) string {
+	if x == nil {
+		return "Bearer"
+	}
+	u, err := url.Parse(x.URL)
+	if err != nil {
+		return "Bearer"
+	}
+	text := `Bearer resource_metadata="` + u.Scheme + "://" + u.Host + mcpgo.ProtectedResourceMetadataPath(x.URL) + `"`
+	if len(x.Scopes) > 0 {
+		text += `, scope="` + strings.Join(x.Scopes, " ") + `"`
+	}
+	if r.Header.Get("Authorization") != "" {
+		text += `, error="invalid_token"`
+	}
+	return text
+}
+
 // refuse writes the guard's own answers, and leaves a record of each.
 func (g *guard) refuse(w http.ResponseWriter, r *http.Request, who *policy.Principal, no *refusal) {
 	h := w.Header()
@@ -307,7 +352,7 @@ func (g *guard) refuse(w http.ResponseWriter, r *http.Request, who *policy.Princ
 		w.WriteHeader(no.status)
 		return
 	case http.StatusUnauthorized:
-		h.Set("WWW-Authenticate", "Bearer")
+		h.Set("WWW-Authenticate", g.s.opts.Resource.challenge(r))
 	case http.StatusMethodNotAllowed:
 		h.Set("Allow", "POST, GET, DELETE")
 	}

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"slices"
 	"sync"
 	"time"
 
@@ -136,6 +137,14 @@ func (s *Server) handler(listen net.Addr) (http.Handler, func()) {
 	mux.Handle(Path, g)
 	mux.Handle(Path+compatPath, g)
 	mux.Handle(Path+profilePath+"{name}", g)
+	if res := s.opts.Resource; res != nil {
+		metadata := mcpgo.NewProtectedResourceMetadataHandler(mcpgo.ProtectedResourceMetadataConfig{
+			Resource: res.URL, AuthorizationServers: res.Issuers, ScopesSupported: res.Scopes, BearerMethodsSupported: []string{"header"}, ResourceName: "resq",
+		})
+		for _, path := range slices.Compact([]string{mcpgo.WellKnownProtectedResourcePath, mcpgo.ProtectedResourceMetadataPath(res.URL)}) {
+			mux.Handle(path, g.placed(metadata))
+		}
+	}
 	mux.HandleFunc("GET "+metricsPath, g.metrics())
 	mux.HandleFunc("GET /healthz", g.health(func(context.Context) bool { return true }, func() []byte { return nil }))
 	mux.HandleFunc("GET /readyz", g.health(s.ready, s.degradation))
@@ -143,6 +152,17 @@ func (s *Server) handler(listen net.Addr) (http.Handler, func()) {
 		hangUp()
 		_ = lib.Shutdown(context.Background()) // has no server of its own that could fail
 	}
+}
+
+// placed lets a handler answer requests to this server's own names only.
+func (g *guard) placed(h http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if no := g.places.check(r); no != nil {
+			g.refuse(w, r, nil, no)
+			return
+		}
+		h.ServeHTTP(w, r)
+	})
 }
 
 // health answers a probe. It tells nobody which connection is down; the log does.

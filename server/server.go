@@ -57,6 +57,10 @@ type Options struct {
 	// it must not wait. Whoever changes its mind tells Changed.
 	Enabled func(tool string) bool
 
+	// Resource is set where clients can get tokens by themselves; nil is opaque keys alone, and clients are not led to a login that
+	// cannot succeed.
+	Resource *Resource
+
 	// Budgets bound what keys spend; nil bounds nothing.
 	Budgets *access.Budgets
 
@@ -78,6 +82,13 @@ type Options struct {
 	// Log takes one record for each call. It must not write to standard output, which stdio clients own; nil
 	// is slog's default, which writes to standard error.
 	Log *slog.Logger
+}
+
+// A Resource is what clients are told about where tokens come from (RFC 9728).
+type Resource struct {
+	URL     string   // of this server, as clients write it
+	Issuers []string // that give tokens for it
+	Scopes  []string // that a client may ask for
 }
 
 // A Server serves one Backend to any number of clients and transports.

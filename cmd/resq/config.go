@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -44,8 +45,10 @@ type config struct {
 	Secret     string   // seals cursors, session ids, confirm tokens and before-images; replicas share it
 	Previous   [][]byte // earlier secrets
 	Writes     engine.WriteLimits
-	Budget     policy.Budget // of keys that have none of their own
-	Redis      string        // through which replicas share budgets and reach each other
+	Budget     policy.Budget        // of keys that have none of their own
+	JWT        *access.TokenOptions // tokens that open the server beside keys; nil is none
+	Resource   string               // the server as clients of tokens write it
+	Redis      string               // through which replicas share budgets and reach each other
 	Lang       string
 	Control    controlConfig
 }
@@ -129,6 +132,7 @@ func (r *configReader) file(n *yaml.Node, c *config) {
 				c.Previous = append(c.Previous, []byte(r.text(item)))
 			}
 		},
+		"jwt":   func(n *yaml.Node) { r.jwt(n, c) },
 		"redis": func(n *yaml.Node) { c.Redis = r.text(n) },
 		"budgets": func(n *yaml.Node) {
 			r.budget(n, &c.Budget)
@@ -228,6 +232,77 @@ func (r *configReader) key(n *yaml.Node, owner *policy.Principal) string {
 		"budget": func(n *yaml.Node) { r.budget(n, &owner.Budget) },
 	})
 	return key
+}
+
+// jwt reads whose tokens are taken, and what is read from them.
+func (r *configReader) jwt(n *yaml.Node, c *config) {
+	o := &access.TokenOptions{}
+	name := func(into *string) func(*yaml.Node) { return func(n *yaml.Node) { *into = r.text(n) } }
+	claims := func(into *map[string]string) func(*yaml.Node) {
+		return func(n *yaml.Node) {
+			*into = map[string]string{}
+			r.pairs(n, func(key string, _, value *yaml.Node) { (*into)[key] = r.text(value) })
+		}
+	}
+	r.mapping(n, keys{
+		"issuer":   name(&o.Issuer),
+		"audience": func(n *yaml.Node) { o.Audience = r.texts(n) },
+		"jwks": func(n *yaml.Node) {
+			if o.Keys = r.text(n); !strings.Contains(o.Keys, "://") {
+				o.Keys = r.beside(o.Keys)
+			}
+		},
+		"algorithms": func(n *yaml.Node) {
+			for _, item := range r.items(n) {
+				o.Algorithms = append(o.Algorithms, r.oneOf(item, access.Algorithms()))
+			}
+		},
+		"skew":     func(n *yaml.Node) { o.Skew = r.duration(n) },
+		"refresh":  func(n *yaml.Node) { o.Refresh = r.duration(n) },
+		"resource": name(&c.Resource),
+		"budget":   func(n *yaml.Node) { r.budget(n, &o.Budget) },
+		"scopes": func(n *yaml.Node) {
+			o.Claims.Verbs = map[string][]string{}
+			r.pairs(n, func(scope string, _, value *yaml.Node) {
+				for _, item := range r.items(value) {
+					o.Claims.Verbs[scope] = append(o.Claims.Verbs[scope], r.oneOf(item, []string{"read", "write", "delete"}))
+				}
+			})
+		},
+		"claims": func(n *yaml.Node) {
+			r.mapping(n, keys{
+				"name": name(&o.Claims.Name), "user": name(&o.Claims.User), "scopes": name(&o.Claims.Scopes), "roles": name(&o.Claims.Roles),
+				"attributes": claims(&o.Claims.Attributes),
+				"funcs": func(n *yaml.Node) {
+					o.Claims.Funcs = map[string]string{}
+					known := keys{}
+					for _, f := range funcNames {
+						known[f] = func(n *yaml.Node) { o.Claims.Funcs[f] = r.text(n) }
+					}
+					r.mapping(n, known)
+				},
+			})
+		},
+	})
+	if _, err := access.NewTokens(*o); err != nil {
+		r.tell(n, "", "%s", err)
+	}
+	c.JWT = o
+}
+
+// resource is what clients are told about where tokens come from; nil is nothing.
+func (c *config) resource() *server.Resource {
+	if c.JWT == nil {
+		return nil
+	}
+	res := &server.Resource{URL: c.Resource, Issuers: []string{c.JWT.Issuer}, Scopes: []string{"delete", "read", "write"}}
+	if res.URL == "" {
+		res.URL = c.JWT.Audience[0]
+	}
+	if c.JWT.Claims.Verbs != nil {
+		res.Scopes = slices.Sorted(maps.Keys(c.JWT.Claims.Verbs))
+	}
+	return res
 }
 
 // budget reads what a key may spend, where none means that it is not counted.

@@ -37,6 +37,16 @@ maxBytes: 50000
 timeout: 7s
 budgets: {callsPerMinute: 300, rowsPerHour: none, statements: 3}
 redis: "redis://${REDIS}/1"
+jwt:
+  issuer: https://login.example
+  audience: [https://resq.example/mcp]
+  jwks: keys.json
+  algorithms: [ES256]
+  skew: 5s
+  refresh: 1m
+  budget: {callsPerMinute: 50}
+  scopes: {"resq.all": [read, write, delete], "resq.read": read}
+  claims: {name: email, user: uid, scopes: scp, roles: groups, attributes: {dept_id: dept}, funcs: {UserID: uid}}
 limits: {maxRows: 5000, list: 20, orderBy: 3, walkRows: 7}
 principals:
   alice:
@@ -70,6 +80,13 @@ principals:
 			t.Errorf("%s: %+v", key, who)
 		}
 	}
+	if j := c.JWT; j.Issuer != "https://login.example" || j.Keys != filepath.Join("etc", "keys.json") || j.Skew != 5*time.Second || j.Refresh != time.Minute || j.Algorithms[0] != "ES256" ||
+		j.Budget.CallsPerMinute != 50 || len(j.Claims.Verbs["resq.all"]) != 3 || j.Claims.User != "uid" || j.Claims.Roles != "groups" || j.Claims.Attributes["dept_id"] != "dept" || j.Claims.Funcs["UserID"] != "uid" {
+		t.Errorf("%+v", j)
+	}
+	if res := c.resource(); res.URL != "https://resq.example/mcp" || !reflect.DeepEqual(res.Scopes, []string{"resq.all", "resq.read"}) || res.Issuers[0] != "https://login.example" {
+		t.Errorf("%+v", res)
+	}
 	a := c.Principals["alice"]
 	want := map[string]policy.Value{
 		"dept_id": policy.One("10"), "active": policy.One("true"), "price": policy.One("1.50"), "empty": policy.One(""),
@@ -100,26 +117,30 @@ principals:
 // Every mistake is told at once, with its place, and no secret is repeated.
 func TestConfigMistakes(t *testing.T) {
 	for text, want := range map[string][]string{
-		"listn: x\nlimits:\n  maxRow: 5\n":           {`c:1:1: there is no key "listn" here · nearest: listen`, `c:3:3: there is no key "maxRow" here · nearest: maxRows`},
-		"listen: a\nlisten: b\n":                     {`c:2:1: the key "listen" stands twice`},
-		"- a\n":                                      {`c:1:1: this must be a mapping`},
-		"listen: [a]\n":                              {`c:1:9: this must be one value`},
-		"listen:\n":                                  {`c:1:8: this must be one value`},
-		"listen: ${PORT}\n":                          {`c:1:9: the environment variable "PORT" is not set`},
-		"listen: ${PORT\n":                           {`c:1:9: "${" without an end`},
-		"timeout: 5\nmaxBytes: -1\n":                 {`c:1:10: "5" is not a duration`, `c:2:11: "-1" is not a whole number`},
-		"limits: {maxRows: many}\n":                  {`c:1:19: "many" is not a whole number`},
-		"budgets: {callsPerMinute: 0, rows: 1}\n":    {`c:1:27: "0" is not a whole number`, `c:1:30: there is no key "rows" here · nearest: rowsPerHour`},
-		"principals: {bob: {budget: {redis: x}}}\n":  {`c:1:29: there is no key "redis" here`},
-		"lang: fr\n":                                 {`c:1:7: "fr" is not possible here · one of: en, zh`},
-		"origins: [console.example]\n":               {`c:1:11: the origin "console.example" must be`},
-		"principal: bo\nprincipals: {bob: {}}\n":     {`c:1:12: no principal "bo" is declared`},
-		"principals: {bob: {scopes: [raed]}}\n":      {`c:1:29: "raed" is not possible here · nearest: read`},
-		"principals: {bob: {funcs: {UserId: 1}}}\n":  {`c:1:28: there is no key "UserId" here · nearest: UserID`},
-		"principals: {bob: {keys: [tiny-secret]}}\n": {`c:1:27: a key of bob is shorter than 16 characters`},
+		"listn: x\nlimits:\n  maxRow: 5\n":          {`c:1:1: there is no key "listn" here · nearest: listen`, `c:3:3: there is no key "maxRow" here · nearest: maxRows`},
+		"listen: a\nlisten: b\n":                    {`c:2:1: the key "listen" stands twice`},
+		"- a\n":                                     {`c:1:1: this must be a mapping`},
+		"listen: [a]\n":                             {`c:1:9: this must be one value`},
+		"listen:\n":                                 {`c:1:8: this must be one value`},
+		"listen: ${PORT}\n":                         {`c:1:9: the environment variable "PORT" is not set`},
+		"listen: ${PORT\n":                          {`c:1:9: "${" without an end`},
+		"timeout: 5\nmaxBytes: -1\n":                {`c:1:10: "5" is not a duration`, `c:2:11: "-1" is not a whole number`},
+		"limits: {maxRows: many}\n":                 {`c:1:19: "many" is not a whole number`},
+		"budgets: {callsPerMinute: 0, rows: 1}\n":   {`c:1:27: "0" is not a whole number`, `c:1:30: there is no key "rows" here · nearest: rowsPerHour`},
+		"principals: {bob: {budget: {redis: x}}}\n": {`c:1:29: there is no key "redis" here`},
+		"jwt: {issuer: a, audience: b, jwks: c, algorithms: [HS256]}\n":                      {`c:1:53: "HS256" is not possible here`},
+		"jwt: {issuer: a, jwks: c}\n":                                                        {`c:1:6: the audience is missing`},
+		"jwt: {audience: a, jwks: c}\n":                                                      {`c:1:6: the issuer is missing`},
+		"jwt: {issuer: a, audience: b}\n":                                                    {`c:1:6: the keys of the issuer`},
+		"lang: fr\n":                                                                         {`c:1:7: "fr" is not possible here · one of: en, zh`},
+		"origins: [console.example]\n":                                                       {`c:1:11: the origin "console.example" must be`},
+		"principal: bo\nprincipals: {bob: {}}\n":                                             {`c:1:12: no principal "bo" is declared`},
+		"principals: {bob: {scopes: [raed]}}\n":                                              {`c:1:29: "raed" is not possible here · nearest: read`},
+		"principals: {bob: {funcs: {UserId: 1}}}\n":                                          {`c:1:28: there is no key "UserId" here · nearest: UserID`},
+		"principals: {bob: {keys: [tiny-secret]}}\n":                                         {`c:1:27: a key of bob is shorter than 16 characters`},
 		"principals: {bob: {keys: [a-long-secret-key]}, eve: {keys: [a-long-secret-key]}}\n": {`c:1:61: a key of eve is also a key of bob`},
-		"listen: \"a\n": {`c:2:1: YAML syntax`},
-		"a: 1\n b: 2\n": {`c:2:3: YAML syntax`},
+		"listen: \"a\n":                                                                      {`c:2:1: YAML syntax`},
+		"a: 1\n b: 2\n":                                                                      {`c:2:3: YAML syntax`},
 	} {
 		_, err := parseConfig("c", []byte(text), environment())
 		var l problem.List

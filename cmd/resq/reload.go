@@ -173,7 +173,7 @@ func (r *reloader) configure(next *opened) error {
 	if err != nil {
 		return err
 	}
-	if !r.asks && c.Keys.Len() > 0 || r.asks && r.keys.directory == nil && c.Keys.Len() == 0 {
+	if !r.asks && c.Keys.Len() > 0 || r.asks && r.keys.directory == nil && c.Keys.Len() == 0 && c.JWT == nil {
 		return errors.New("the first key and the last one take a restart: without keys the server asks nobody for one")
 	}
 	config := *next.config

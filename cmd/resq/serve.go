@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"resq/access"
+	"resq/engine/policy"
 	"resq/server"
 )
 
@@ -103,6 +104,21 @@ func serve(cmd *cobra.Command, from *source, how serving) error {
 	}
 	if asks {
 		opts.Authenticate = ring.find
+	}
+	if o.config.JWT != nil {
+		tokens := *o.config.JWT
+		tokens.Log = log
+		known, err := access.NewTokens(tokens)
+		if err != nil {
+			return err
+		}
+		asks, opts.Resource = true, o.config.resource()
+		opts.Authenticate = func(ctx context.Context, key string) (*policy.Principal, error) {
+			if access.IsToken(key) {
+				return known.Find(ctx, key)
+			}
+			return ring.find(ctx, key)
+		}
 	}
 	opts.Enabled = ring.enabled
 	reload.keys, reload.asks = ring, asks

@@ -40,6 +40,7 @@ func Read(v *policy.View, r *query.Request, o Options) (*Plan, error) {
 		return nil, err
 	}
 	p.root, p.connection, p.total, p.notices, p.uses, p.sources = q, b.conn, r.Total, b.notices, b.uses, b.sources
+	p.slots, p.momentary = b.slots, b.momentary || o.After != nil
 	return p, nil
 }
 
@@ -72,6 +73,8 @@ type binder struct {
 	unread  problem.List // why the values of a set could not be read
 	depth   int          // of rules inside rules
 
+	slots      []Slot
+	momentary  bool // bound to the time, or to a set that was read
 	checking   bool // binding rules to find their faults
 	conditions int  // above 0 while a condition is being bound
 }

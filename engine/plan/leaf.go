@@ -74,7 +74,11 @@ func (b *binder) leaf(sc *scope, l *query.Leaf, def *Source, cl clause) Expr {
 	case query.TokenField, query.TokenExpr:
 		return b.exprLeaf(sc, l, x, def, cl)
 	}
-	return b.stringLeaf(l, x)
+	e := b.stringLeaf(l, x)
+	if cl.name == "conditions" {
+		b.slotsOf(l, x, e)
+	}
+	return e
 }
 
 // left binds what a leaf compares: an expression, or a field with a function around it. For the two JSON

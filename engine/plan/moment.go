@@ -51,7 +51,7 @@ func (x *xbinder) moment(o operand) Expr {
 }
 
 func (x *xbinder) instant() Expr {
-	return &Arg{Value: x.now.In(x.zone()).Format("2006-01-02 15:04:05"), T: momentType}
+	return &Arg{Value: x.clock().In(x.zone()).Format("2006-01-02 15:04:05"), T: momentType}
 }
 
 // timeCall binds the callers' spellings of date functions, of all three databases.
@@ -67,13 +67,13 @@ func (x *xbinder) timeCall(name string, ops []operand, bad problem.Code) Expr {
 	switch name {
 	case "CURRENT_DATE", "CURDATE":
 		need(0, 0)
-		return &Arg{Value: x.now.In(x.zone()).Format("2006-01-02"), T: dateType}
+		return &Arg{Value: x.clock().In(x.zone()).Format("2006-01-02"), T: dateType}
 	case "CURRENT_TIMESTAMP", "NOW", "LOCALTIMESTAMP":
 		need(0, 0)
 		return x.instant()
 	case "CURRENT_TIME":
 		need(0, 0)
-		return &Arg{Value: x.now.In(x.zone()).Format("15:04:05"), T: schema.Type{Kind: schema.Time}}
+		return &Arg{Value: x.clock().In(x.zone()).Format("15:04:05"), T: schema.Type{Kind: schema.Time}}
 	case "DATE", "DATETIME", "TIMESTAMP", "TIME":
 		need(1, 8)
 		return x.modified(name, ops[0], ops[1:], bad)

@@ -17,6 +17,8 @@ type Plan struct {
 	total      bool
 	page       Page
 	notices    []string
+	slots      []Slot
+	momentary  bool
 	uses       []Use
 	sources    []*Source
 }

@@ -131,6 +131,7 @@ func (b *binder) listed(set *schema.Set, l *query.Leaf, x Expr, not bool) Expr {
 		b.add(problem.ConfigInvalid, problem.Policy, l.At, "a row rule uses a set of another connection here", "")
 		return nil
 	}
+	b.momentary = true
 	vals, err := b.set(set)
 	if err != nil {
 		b.unread = problem.From(err)

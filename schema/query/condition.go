@@ -119,15 +119,19 @@ func (d *decoder) tokens(o object, l *Leaf) {
 		switch {
 		case v.kind == 'a':
 			l.Tokens, l.HasTokens = d.scalars(v.items, o.at+"/token"), true
+			l.Places = places(v.items)
 		default:
 			l.Token, l.HasToken = d.scalar(*v, o.at+"/token")
+			l.Places = []int32{v.place}
 		}
 	}
 	if o.has("tokens") {
 		if l.HasToken || l.HasTokens {
 			d.bad(o.at+"/tokens", "token and tokens exclude each other", "")
 		}
-		l.Tokens, l.HasTokens = d.scalars(o.array("tokens", 1<<30, "tokens"), o.at+"/tokens"), true
+		items := o.array("tokens", 1<<30, "tokens")
+		l.Tokens, l.HasTokens = d.scalars(items, o.at+"/tokens"), true
+		l.Places = places(items)
 	}
 	if len(l.Tokens) > d.lim.List {
 		d.limit(o.at+"/tokens", strconv.Itoa(len(l.Tokens))+" values", "at most "+strconv.Itoa(d.lim.List)+"; use tokenType query")
@@ -195,6 +199,14 @@ func (d *decoder) scalar(v value, at string) (string, bool) {
 		return "", true
 	}
 	return v.text, true
+}
+
+func places(items []value) []int32 {
+	out := make([]int32, len(items))
+	for i := range items {
+		out[i] = items[i].place
+	}
+	return out
 }
 
 func (d *decoder) scalars(items []value, at string) []string {

@@ -65,7 +65,7 @@ func arguments(raw []byte, lim Limits) (value, *problem.Problem) {
 		case ' ', '\t', '\n', '\r':
 			continue
 		case '{':
-			return parse(raw, lim.Depth)
+			return read(&scanner{b: raw, max: lim.Depth, outer: true})
 		}
 		break
 	}

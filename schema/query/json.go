@@ -14,7 +14,8 @@ import (
 // regard to case, and repairs broken UTF-8, and each of these has hidden a condition from a guard before
 // (security.md, finding 8).
 type value struct {
-	kind    byte // n null, b bool, d number, s string, a array, o object
+	kind    byte  // n null, b bool, d number, s string, a array, o object
+	place   int32 // of the text of a string or number in the arguments; 0 is unknown
 	text    string
 	items   []value
 	members []member
@@ -44,6 +45,8 @@ type scanner struct {
 	deep  bool
 	twice string // a key that stands twice
 
+	outer bool // what is read are the arguments themselves, and no text in them
+
 	// What belongs to the arrays and objects that are still open. Growing one list for all costs less than
 	// growing one for each.
 	items   []value
@@ -52,7 +55,10 @@ type scanner struct {
 
 // parse reads one JSON value that fills b.
 func parse(b []byte, maxDepth int) (value, *problem.Problem) {
-	s := &scanner{b: b, max: maxDepth}
+	return read(&scanner{b: b, max: maxDepth})
+}
+
+func read(s *scanner) (value, *problem.Problem) {
 	s.space()
 	v, ok := s.value()
 	if ok {
@@ -62,7 +68,7 @@ func parse(b []byte, maxDepth int) (value, *problem.Problem) {
 	switch {
 	case s.deep:
 		return value{}, &problem.Problem{Code: problem.LimitExceeded, Stage: problem.Raw,
-			Message: "the arguments are nested deeper than " + strconv.Itoa(maxDepth) + " levels"}
+			Message: "the arguments are nested deeper than " + strconv.Itoa(s.max) + " levels"}
 	case s.twice != "":
 		return value{}, &problem.Problem{Code: problem.InvalidArgument, Stage: problem.Raw,
 			Message: "the key " + problem.Quote(s.twice) + " stands twice in one object, at byte " + strconv.Itoa(s.i), Hint: "each key once"}
@@ -103,8 +109,9 @@ func (s *scanner) value() (value, bool) {
 	case '[':
 		return s.array()
 	case '"':
+		place := s.place(s.i + 1)
 		t, ok := s.str()
-		return value{kind: 's', text: t}, ok
+		return value{kind: 's', text: t, place: place}, ok
 	case 't':
 		return value{kind: 'b', text: "true"}, s.word("true")
 	case 'f':
@@ -264,7 +271,14 @@ func (s *scanner) number() (value, bool) {
 			return value{}, false
 		}
 	}
-	return value{kind: 'd', text: string(s.b[start:s.i])}, true
+	return value{kind: 'd', text: string(s.b[start:s.i]), place: s.place(start)}, true
+}
+
+func (s *scanner) place(i int) int32 {
+	if !s.outer {
+		return 0
+	}
+	return int32(i)
 }
 
 func (s *scanner) str() (string, bool) {

@@ -146,7 +146,8 @@ type Leaf struct {
 	HasToken  bool
 	Tokens    []string
 	HasTokens bool
-	TokenExpr Expr // of TokenExpr
+	Places    []int32 // of the tokens in the arguments; 0 is unknown
+	TokenExpr Expr    // of TokenExpr
 	Query     *Request
 }
 
