@@ -116,6 +116,7 @@ func (r *reading) note(p *plan.Plan, st *sqlgen.Statement) {
 // of the data is told only when it comes from rows that the principal sees.
 func (r *reading) run(q *query.Request, do func(ctx context.Context, db *database, p *plan.Plan, fence bool) error) error {
 	p, err := plan.Read(r.view, q, r.opts)
+	traceRules(r.ctx, r.view)
 	if err != nil {
 		return err
 	}

@@ -14,6 +14,8 @@ type (
 		toolsets, roles    []word
 		enabled            yesno
 
+		sql *sqlDecl // of a SQL tool, which has nothing below
+
 		shape, source, naming word
 		where                 []clauseDecl
 		params                []paramDecl

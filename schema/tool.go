@@ -15,7 +15,7 @@ type Tool struct {
 	Description Words
 	Category    string
 	Toolsets    []string
-	Kind        string // preset
+	Kind        string // preset or sql
 	Lang        string // of what the engine itself says in answers: en or zh
 	Roles       []string
 	Params      []*Param
@@ -27,6 +27,8 @@ type Tool struct {
 
 	// Preset is what a tool of the kind preset asks; nil of others.
 	Preset *Preset
+	// SQL is what a tool of the kind sql asks; nil of others.
+	SQL *SQL
 
 	input  map[string][]byte // by language
 	output []byte

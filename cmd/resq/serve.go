@@ -14,6 +14,8 @@ import (
 
 	"resq/access"
 	"resq/engine/policy"
+	"resq/registry"
+	"resq/registry/issuer"
 	"resq/server"
 )
 
@@ -85,7 +87,7 @@ func serve(cmd *cobra.Command, from *source, how serving) error {
 		Version: version, Lang: o.lang, Local: o.local, Hosts: o.config.Hosts, Origins: o.config.Origins, Log: log,
 		Profile: profile, Secret: o.secret,
 	}
-	ctl, err := openControl(ctx, o.config, log, o.secret, false)
+	ctl, err := openControl(ctx, o.config, log, o.secret, o.config.Control.Admin != "")
 	if err != nil {
 		return err
 	}
@@ -120,7 +122,31 @@ func serve(cmd *cobra.Command, from *source, how serving) error {
 			return ring.find(ctx, key)
 		}
 	}
+	if err := ring.offer(ctx, o.config, o.engine.Catalog(), o.lang); err != nil {
+		return err
+	}
 	opts.Enabled = ring.enabled
+	if sum := o.config.Control.Admin; sum != "" {
+		if opts.API, err = issuer.New(issuer.Options{
+			Control: ctl, Admin: sum, Principal: ring.configured, Log: log,
+			Record: func(c registry.Call) {
+				if reload.journal != nil {
+					reload.journal.Add(c)
+				}
+			},
+		}); err != nil {
+			return err
+		}
+	}
+	journal, err := o.journal(ctl)
+	if err != nil {
+		return err
+	}
+	if journal != nil {
+		reload.journal = journal
+		opts.Record = func(c *server.Call) { journal.Add(keptCall(c)) }
+		opts.Unrecorded = journal.Dropped
+	}
 	reload.keys, reload.asks = ring, asks
 	if o.local == nil && (stdio || opts.Authenticate == nil) {
 		return errNoLocal
@@ -143,6 +169,18 @@ func serve(cmd *cobra.Command, from *source, how serving) error {
 	s, err := server.New(o.engine, opts)
 	if err != nil {
 		return err
+	}
+
+	// The journal ends last, with the last call.
+	recording, recorded := context.WithCancel(context.WithoutCancel(ctx))
+	var records sync.WaitGroup
+	defer records.Wait()
+	defer recorded()
+	if journal != nil {
+		records.Go(func() { journal.Run(recording) })
+		if ctl != nil && o.config.Audit.Keep > 0 {
+			records.Go(func() { forgetting(recording, ctl, o.config.Audit.Keep) })
+		}
 	}
 
 	var both sync.WaitGroup

@@ -122,7 +122,7 @@ func (s *source) open(ctx context.Context, log *slog.Logger, progress io.Writer)
 		Secret: o.secret, Previous: o.config.Previous, Drivers: drivers(), Limits: o.config.Limits, MaxBytes: o.config.MaxBytes, Timeout: o.config.Timeout,
 		Writes: o.config.Writes, Statements: o.config.Budget.Statements, Log: log, Values: kv.Open, Version: version, Control: o.config.controlDSN(),
 	}
-	o.audit = &audit{dir: filepath.Join(stateDir(o.config.State), auditDir), secret: o.secret, log: log}
+	o.audit = &audit{dir: filepath.Join(stateDir(o.config.State), auditDir), secret: o.secret, texts: o.config.Audit.Arguments, log: log}
 	opts.Audit = o.audit
 	if slices.ContainsFunc(cat.Connections, func(c *schema.Connection) bool { return c.Control }) {
 		if err := os.MkdirAll(stateDir(o.config.State), 0o700); err != nil {
