@@ -76,7 +76,7 @@ var libraries = []struct {
 	{"github.com/prometheus/client_golang", []string{"server"}, nil},
 	// What replicas count together. Its scripts are ours: the well-known limiter on top of it, redis_rate, lets buckets fill up
 	// while they are spent, so that the call after the last one of a minute passes.
-	{"github.com/redis/go-redis/v9", []string{"access", "engine/kv"}, nil}, // engine/kv reads the values that tools look up
+	{"github.com/redis/go-redis/v9", []string{"access", "engine/kv"}, []string{"tools"}}, // engine/kv reads the values that tools look up
 	// A Redis inside the program, for a demonstration that needs no server, and for tests.
 	{"github.com/alicebob/miniredis/v2", []string{"cmd/resq"}, []string{"access", "tools"}},
 	// Signatures of tokens and sets of keys: nothing to write oneself.

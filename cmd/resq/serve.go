@@ -47,6 +47,7 @@ func serveCommand() *cobra.Command {
 	f.BoolVar(&o.noWatch, "no-watch", false, "read catalog files again only on SIGHUP")
 	f.StringVar(&o.logFormat, "log-format", "", "text or json (default text on a terminal, else json)")
 	f.StringVar(&o.profile, "profile", "", "how the tools show themselves, where the client does not choose: see resq tools --help")
+	f.BoolVar(&from.demo, "demo", false, "give the people of built-in catalogs keys, and print them")
 	from.flags(cmd)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error { return serve(cmd, &from, o) }
 	return cmd
@@ -75,6 +76,7 @@ func serve(cmd *cobra.Command, from *source, how serving) error {
 		return err
 	}
 	defer func() { _ = o.close() }() // the engine of that moment
+	from.printKeys(cmd.ErrOrStderr(), o.packs)
 	if err := o.audited(ctx); err != nil {
 		return err
 	}

@@ -37,6 +37,8 @@ type source struct {
 	timeout   time.Duration
 	state     string
 	lang      string
+	demo      bool              // people of the packs get keys
+	keys      map[string]string // these, by name; they stay for as long as the program runs
 }
 
 // flags gives a command the flags of a source.
@@ -212,6 +214,9 @@ func (s *source) settings() (*config, error) {
 	}
 	c.Catalog = append(c.Catalog, s.catalogs...)
 	c.Packs = slices.Compact(append(c.Packs, s.packs...))
+	if err := s.people(c); err != nil {
+		return nil, err
+	}
 	if s.principal != "" {
 		c.Principal = s.principal
 	}
