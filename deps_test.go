@@ -40,13 +40,15 @@ var layers = []struct {
 	{"engine/kv", []string{"schema", "engine"}},
 	{"access", []string{"schema/problem", "engine/policy"}},
 	{"registry", []string{"schema", "schema/problem", "engine", "engine/policy"}},
+	// Another program's way to the keys: it asks for a credential of its own, and knows nothing of tools.
+	{"registry/issuer", []string{"schema/problem", "registry"}},
 	{"server", []string{"schema/problem", "engine", "engine/policy", "access"}},
 	{"resources/erp", nil},
 	{"resources/store", nil},
 	{"resources/xiaoqu", nil},
 	{"resources", []string{"resources/erp", "resources/store", "resources/xiaoqu"}},
 	{"tools", nil},
-	{"cmd/resq", []string{"schema", "schema/introspect", "schema/problem", "schema/query", "engine", "engine/policy", "engine/dialect/mysql", "engine/dialect/postgres", "engine/dialect/sqlite", "engine/kv", "access", "registry", "server", "resources", "tools"}},
+	{"cmd/resq", []string{"schema", "schema/introspect", "schema/problem", "schema/query", "engine", "engine/policy", "engine/dialect/mysql", "engine/dialect/postgres", "engine/dialect/sqlite", "engine/kv", "access", "registry", "registry/issuer", "server", "resources", "tools"}},
 	// The soak test drives the program from outside.
 	{"bench/soak", nil},
 }
@@ -75,7 +77,7 @@ var libraries = []struct {
 	{"github.com/prometheus/client_golang", []string{"server"}, nil},
 	// What replicas count together. Its scripts are ours: the well-known limiter on top of it, redis_rate, lets buckets fill up
 	// while they are spent, so that the call after the last one of a minute passes.
-	{"github.com/redis/go-redis/v9", []string{"access", "engine/kv"}, nil}, // engine/kv reads the values that tools look up
+	{"github.com/redis/go-redis/v9", []string{"access", "engine/kv"}, []string{"tools"}}, // engine/kv reads the values that tools look up
 	// A Redis inside the program, for a demonstration that needs no server, and for tests.
 	{"github.com/alicebob/miniredis/v2", []string{"cmd/resq"}, []string{"access", "tools"}},
 	// Signatures of tokens and sets of keys: nothing to write oneself.

@@ -269,6 +269,7 @@ func (e *Engine) Query(ctx context.Context, who *policy.Principal, raw []byte) (
 	if err != nil {
 		return nil, err
 	}
+	traceRules(ctx, c.view)
 	db := e.dbs[c.p.Connection()]
 	st, err := render(c.p, db.driver, false)
 	if err != nil {

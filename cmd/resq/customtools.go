@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync/atomic"
 
 	"github.com/spf13/cobra"
 
@@ -15,15 +14,13 @@ import (
 	"resq/schema/problem"
 )
 
-// A custom says which files of tools are loaded beside the catalogs and which tools are served, as variables of the
+// A custom says which files of tools are loaded beside the catalogs, as variables of the
 // environment have it (docs/sql-tools.md).
 type custom struct {
-	paths    []string
-	watch    bool
-	schemas  []string
-	limits   engine.SQLLimits
-	enabled  []string
-	disabled []string
+	paths   []string
+	watch   bool
+	schemas []string
+	limits  engine.SQLLimits
 	// instructions admits descriptions that read like orders to the model.
 	instructions bool
 }
@@ -66,7 +63,6 @@ func readCustom(env func(string) (string, bool)) (c custom, err error) {
 		}
 	}
 	c.paths, c.schemas = list("MCP_CUSTOM_TOOLS"), list("QUERY_ALLOWED_SCHEMAS")
-	c.enabled, c.disabled = list("MCP_TOOLS_ENABLED"), list("MCP_TOOLS_DISABLED")
 	number("QUERY_DEFAULT_LIMIT", &c.limits.Default)
 	number("QUERY_MAX_LIMIT", &c.limits.Max)
 	flag("QUERY_PARSE_CHECK") // every statement is prepared before it runs, whatever this says
@@ -87,71 +83,6 @@ func (c *config) watched() []string {
 		return slices.Concat(c.Catalog, c.Custom.paths)
 	}
 	return c.Catalog
-}
-
-// A selection is the tools that are served, of those that there are. It is asked on every call.
-type selection struct {
-	hidden atomic.Pointer[map[string]bool]
-}
-
-// spelt makes the spellings of a tool's name equal.
-func spelt(name string) string {
-	return strings.NewReplacer(".", "_", "-", "_").Replace(strings.ToLower(name))
-}
-
-// choose works out which tools of a catalog are served: first those that MCP_TOOLS_ENABLED names, all when it names none,
-// without those that MCP_TOOLS_DISABLED names. A name or toolset that is not there is an error (D-067).
-func (s *selection) choose(cat *schema.Catalog, c *custom) error {
-	sets := map[string][]string{}
-	var names []string
-	for _, n := range schema.OwnTools() {
-		names = append(names, spelt(n))
-	}
-	for _, t := range cat.Tools {
-		names = append(names, spelt(t.Name))
-		for _, set := range t.Toolsets {
-			sets[strings.ToLower(set)] = append(sets[strings.ToLower(set)], spelt(t.Name))
-		}
-	}
-	find := func(variable string, list []string) (map[string]bool, error) {
-		out := map[string]bool{}
-		for _, x := range list {
-			if set, ok := strings.CutPrefix(strings.ToLower(x), "toolset:"); ok {
-				if sets[set] == nil {
-					return nil, fmt.Errorf("%s: there is no toolset %s", variable, problem.Quote(set))
-				}
-				for _, n := range sets[set] {
-					out[n] = true
-				}
-				continue
-			}
-			if !slices.Contains(names, spelt(x)) {
-				return nil, fmt.Errorf("%s: there is no tool %s", variable, problem.Quote(x))
-			}
-			out[spelt(x)] = true
-		}
-		return out, nil
-	}
-	enabled, err := find("MCP_TOOLS_ENABLED", c.enabled)
-	if err != nil {
-		return err
-	}
-	disabled, err := find("MCP_TOOLS_DISABLED", c.disabled)
-	if err != nil {
-		return err
-	}
-	hidden := map[string]bool{}
-	for _, n := range names {
-		hidden[n] = len(c.enabled) > 0 && !enabled[n] || disabled[n]
-	}
-	s.hidden.Store(&hidden)
-	return nil
-}
-
-// serves says whether a tool is served.
-func (s *selection) serves(tool string) bool {
-	hidden := s.hidden.Load()
-	return hidden == nil || !(*hidden)[spelt(tool)]
 }
 
 func validateToolsCommand() *cobra.Command {

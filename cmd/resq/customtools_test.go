@@ -5,7 +5,6 @@ import (
 	"strings"
 	"testing"
 
-	"resq/schema"
 	"resq/testdb"
 )
 
@@ -55,7 +54,7 @@ func TestValidateToolsConnect(t *testing.T) {
 	})
 }
 
-// The variables settle what is loaded, how much is answered and which tools are served (D-001, D-019, D-066, D-067).
+// The variables settle what is loaded and how much is answered (D-001, D-019, D-066).
 func TestCustomTools(t *testing.T) {
 	env := func(pairs ...string) func(string) (string, bool) {
 		return func(name string) (string, bool) {
@@ -84,64 +83,16 @@ func TestCustomTools(t *testing.T) {
 	if err != nil || len(got.paths) != 2 || got.schemas[0] != "ERP" || got.limits.Max != 50 || !got.watch {
 		t.Errorf("%+v %v", got, err)
 	}
-
-	cat, err := schema.Load([]string{write(t, t.TempDir(), "t.yaml", someTools+"connections: {default: {dsn: \"sqlite:x.db\"}}\n")}, schema.LoadOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, c := range []struct{ enabled, disabled, want, wrong string }{
-		{"", "", "res-query search_orders list_items", ""},
-		{"toolset:sales,get_business_context", "", "search_orders", ""},
-		{"TOOLSET:Sales,RES-QUERY", "", "res-query search_orders", ""},
-		{"", "toolset:stock,res_query", "search_orders", ""},
-		{"search_orders,list_items", "list_items", "search_orders", ""},
-		{"search_order", "", "", "there is no tool"},
-		{"", "toolset:none", "", "there is no toolset"},
-		{"toolset:res-query", "", "", "there is no toolset"},
-	} {
-		x := custom{}
-		if c.enabled != "" {
-			x.enabled = strings.Split(c.enabled, ",")
-		}
-		if c.disabled != "" {
-			x.disabled = strings.Split(c.disabled, ",")
-		}
-		s := &selection{}
-		err := s.choose(cat, &x)
-		if c.wrong != "" {
-			if err == nil || !strings.Contains(err.Error(), c.wrong) {
-				t.Errorf("%+v: %v", c, err)
-			}
-			continue
-		}
-		var served []string
-		for _, name := range []string{"res-query", "search_orders", "list_items"} {
-			if s.serves(name) {
-				served = append(served, name)
-			}
-		}
-		if got := strings.Join(served, " "); err != nil || got != c.want {
-			t.Errorf("%+v: %s %v", c, got, err)
-		}
-	}
 }
 
-// A tool of MCP_CUSTOM_TOOLS is called as any other, and what is not selected is not there.
+// A tool of MCP_CUSTOM_TOOLS is called as any other.
 func TestCustomToolIsServed(t *testing.T) {
 	on := testdb.Engines(t)[0]
 	dsn := testdb.Create(t, on, "CREATE TABLE orders (id INT PRIMARY KEY); INSERT INTO orders VALUES (7); CREATE TABLE items (id INT PRIMARY KEY);")
 	dir := t.TempDir()
 	catalog := write(t, dir, "c.yaml", "version: 1\nconnections: {default: {dsn: \""+dsn+"\"}}\n")
 	t.Setenv("MCP_CUSTOM_TOOLS", write(t, dir, "t.yaml", someTools))
-	t.Setenv("MCP_TOOLS_ENABLED", "toolset:sales")
 	if code, out, errOut := resq(t, "", "call", "--catalog", catalog, "search_orders", "{}"); code != 0 || !strings.Contains(out, `{"id":7}`) {
 		t.Errorf("exit %d\n%s%s", code, out, errOut)
-	}
-	if code, out, _ := resq(t, "", "call", "--catalog", catalog, "list_items", "{}"); code == 0 {
-		t.Errorf("a tool that is not selected was answered: %s", out)
-	}
-	t.Setenv("MCP_TOOLS_ENABLED", "toolset:sale")
-	if code, _, errOut := resq(t, "", "call", "--catalog", catalog, "search_orders", "{}"); code == 0 || !strings.Contains(errOut, "there is no toolset") {
-		t.Errorf("exit %d %s", code, errOut)
 	}
 }

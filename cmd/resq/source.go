@@ -37,6 +37,8 @@ type source struct {
 	timeout   time.Duration
 	state     string
 	lang      string
+	demo      bool              // people of the packs get keys
+	keys      map[string]string // these, by name; they stay for as long as the program runs
 
 	instructions bool
 }
@@ -94,7 +96,6 @@ type opened struct {
 	lang   string
 	secret []byte
 	audit  *audit // of writes
-	tools  *selection
 }
 
 // close ends what open began.
@@ -104,7 +105,7 @@ func (o *opened) close() error {
 
 // open loads the catalog, makes the databases of built-in packs, and starts an engine.
 func (s *source) open(ctx context.Context, log *slog.Logger, progress io.Writer) (*opened, error) {
-	o := &opened{tools: &selection{}}
+	o := &opened{}
 	var err error
 	if o.config, err = s.settings(); err != nil {
 		return nil, err
@@ -119,9 +120,6 @@ func (s *source) open(ctx context.Context, log *slog.Logger, progress io.Writer)
 	if err != nil {
 		return nil, err
 	}
-	if err := o.tools.choose(cat, &o.config.Custom); err != nil {
-		return nil, err
-	}
 	if o.secret, err = o.config.secret(); err != nil {
 		log.Warn("no secret is kept, so cursors and sessions end with this process", "error", err)
 	}
@@ -129,7 +127,7 @@ func (s *source) open(ctx context.Context, log *slog.Logger, progress io.Writer)
 		Secret: o.secret, Previous: o.config.Previous, Drivers: drivers(), Limits: o.config.Limits, MaxBytes: o.config.MaxBytes, Timeout: o.config.Timeout,
 		Writes: o.config.Writes, Statements: o.config.Budget.Statements, Log: log, Values: kv.Open, Version: version, Control: o.config.controlDSN(), SQL: o.config.Custom.limits,
 	}
-	o.audit = &audit{dir: filepath.Join(stateDir(o.config.State), auditDir), secret: o.secret, log: log}
+	o.audit = &audit{dir: filepath.Join(stateDir(o.config.State), auditDir), secret: o.secret, texts: o.config.Audit.Arguments, log: log}
 	opts.Audit = o.audit
 	if slices.ContainsFunc(cat.Connections, func(c *schema.Connection) bool { return c.Control }) {
 		if err := os.MkdirAll(stateDir(o.config.State), 0o700); err != nil {
@@ -224,6 +222,9 @@ func (s *source) settings() (*config, error) {
 	c.Custom.instructions = s.instructions
 	c.Catalog = append(c.Catalog, s.catalogs...)
 	c.Packs = slices.Compact(append(c.Packs, s.packs...))
+	if err := s.people(c); err != nil {
+		return nil, err
+	}
 	if s.principal != "" {
 		c.Principal = s.principal
 	}
