@@ -126,6 +126,7 @@ type caller struct {
 	enabled func(tool string) bool   // of whoever it is; nil is every tool
 	args    []byte
 	view    *view
+	parent  string // of the call's span, as the header traceparent has it
 	version int    // of the answers: 1, 2, or 0 for one that does not exist
 	export  string // what a cut answer is offered as; "" is nothing
 	offer   offer  // what a prompt or a resource shows
