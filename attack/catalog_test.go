@@ -71,6 +71,32 @@ resources:
       name: {type: string, maxLength: 50}
 `
 
+// sqlTools are the fixture's own SQL tools; their statements need no cast for an argument that is left out.
+const sqlTools = `
+version: 1
+tools:
+  - name: search_orders
+    title: Search orders
+    description: Orders of one user.
+    parameters:
+      customer_id: {type: integer}
+      status: {type: integer, enum: [0, 1, 2], default: 1}
+      from_date: {type: date, required: false}
+      text: {type: string, maxLength: 30, required: false}
+    sql: |
+      SELECT o.id, o.user_id, o.amount, o.status, o.created_at
+      FROM t_order o JOIN t_user u ON u.id = o.user_id
+      WHERE o.user_id = :customer_id AND o.status = :status
+      AND (:from_date IS NULL OR o.created_at >= :from_date)
+      AND (:text IS NULL OR u.name = :text)
+  - name: user_contacts
+    title: User contacts
+    description: How to reach a user.
+    parameters:
+      name: {type: string, maxLength: 20}
+    sql: SELECT name, email, phone FROM t_user WHERE name = :name
+`
+
 // who may ask, by name. root's rows are all rows, its masks are everybody's.
 var people = map[string]*policy.Principal{
 	"alice":        person("alice", "1", map[string]string{"dept_id": "10"}, "read", "write", "delete"),

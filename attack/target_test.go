@@ -75,12 +75,19 @@ func (g *target) start(t testing.TB, catalog string, opts engine.Options) *engin
 		}
 	}
 	cat, err := schema.LoadFS(fstest.MapFS{
+		"sqltools.yaml":    {Data: []byte(sqlTools)},
 		"catalog.yaml":     {Data: []byte(strings.ReplaceAll(catalog, "NAME_LENGTH", names))},
-		"connections.yaml": {Data: fmt.Appendf(nil, "version: 1\nconnections: {default: {driver: %s, dsn: %q, mode: write}}\n", on.Name, g.dsn)},
+		"connections.yaml": {Data: fmt.Appendf(nil, "version: 1\nconnections: {default: {driver: %s, dsn: %q, mode: write, tables: [t_dept, t_user, t_order]}}\n", on.Name, g.dsn)},
 	}, schema.LoadOptions{})
 	if err != nil {
 		t.Fatalf("catalog:\n%v", err)
 	}
+	return g.engineOf(t, cat, opts)
+}
+
+// engineOf makes an engine on a catalog, with the recorder in between.
+func (g *target) engineOf(t testing.TB, cat *schema.Catalog, opts engine.Options) *engine.Engine {
+	t.Helper()
 	opts.Drivers = []engine.Driver{recorded{sqlite.New(), g.recorder}, recorded{mysql.New(), g.recorder}, recorded{postgres.New(), g.recorder}}
 	opts.Log = slog.New(slog.DiscardHandler)
 	e, err := engine.New(cat, opts)

@@ -36,9 +36,7 @@ func (w *write) record(event, op, code string, rows int, st *sqlgen.Statement, c
 	r := Record{Event: event, Request: w.call.Request, Principal: w.who.Name, Key: w.who.Key, Tool: w.call.Tool, Resource: w.change.Resource().Code,
 		Connection: w.change.Resource().Connection.Name, Operation: op, Code: code, Rows: rows, Catalog: w.catalog, Changes: changes}
 	if st != nil {
-		d := newDigest("resq-sql-v1")
-		d.text(st.SQL)
-		r.Statement = d.String()[:16]
+		r.Statement = Fingerprint(st.SQL)
 	}
 	return r
 }

@@ -151,7 +151,9 @@ func (w *write) decode(ctx context.Context) error {
 		return err
 	}
 	v := policy.For(w.e.cat, w.who)
-	if w.change, err = plan.Write(v, w.ask, w.e.options(ctx, v, nil)); err != nil {
+	w.change, err = plan.Write(v, w.ask, w.e.options(ctx, v, nil))
+	traceRules(ctx, v)
+	if err != nil {
 		return err
 	}
 	return w.settle(ctx, "")

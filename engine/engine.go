@@ -59,6 +59,7 @@ type Options struct {
 	Secret   []byte           // seals cursors, confirm tokens and before-images; random, so that they end with the process
 	Previous [][]byte         // earlier secrets, whose tokens and before-images are still good
 	Writes   WriteLimits
+	SQL      SQLLimits
 	// Statements is how many of one key run at once on one connection, where its budget does not say: a quarter of the
 	// pool, and four at most. Below zero they are not counted.
 	Statements int
@@ -86,6 +87,7 @@ type Engine struct {
 	// byRole says that which fields a principal reads may hang on its attributes, through cases of row rules.
 	byRole   bool
 	writable map[*schema.Resource]Verbs
+	others   foreigners
 	run      calls
 	forms    forms
 }
@@ -141,7 +143,7 @@ func New(cat *schema.Catalog, opts Options) (*Engine, error) {
 	if err := plan.Check(cat); err != nil {
 		return nil, err
 	}
-	opts.Writes = opts.Writes.filled()
+	opts.Writes, opts.SQL = opts.Writes.filled(), opts.SQL.filled()
 	e := &Engine{cat: cat, opts: opts, dbs: map[*schema.Connection]*database{}, kvs: map[*schema.Connection]Values{}, rules: rulesHash(cat), byRole: byRole(cat), writable: writable(cat)}
 	var err error
 	if e.sign, err = newSigner(append([][]byte{opts.Secret}, opts.Previous...)); err != nil {
@@ -268,6 +270,7 @@ func (e *Engine) Query(ctx context.Context, who *policy.Principal, raw []byte) (
 	if err != nil {
 		return nil, err
 	}
+	traceRules(ctx, c.view)
 	db := e.dbs[c.p.Connection()]
 	end := e.stage(ctx, "render")
 	st, err := render(c.p, db.driver, false)

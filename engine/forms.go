@@ -35,6 +35,7 @@ const (
 type compiled struct {
 	r      *query.Request
 	p      *plan.Plan
+	view   *policy.View // that it was planned in, which knows the rules
 	tokens query.Tokens
 	slots  []plan.Slot // the i-th is of the i-th token
 	form   *form       // nil is none
@@ -175,7 +176,7 @@ func (e *Engine) whole(ctx context.Context, who *policy.Principal, raw []byte) (
 	if err != nil {
 		return nil, who, err
 	}
-	return &compiled{r: r, p: p}, who, nil
+	return &compiled{r: r, p: p, view: v}, who, nil
 }
 
 // proven says whether a plan with other values gives what a whole compile of them gives.

@@ -237,6 +237,7 @@ func (w *write) insert(ctx context.Context, tx *sqlx.Tx, op string) (res result,
 			return res, err
 		}
 		res.statement = st
+		traceStatement(ctx, st.SQL)
 		id, known := int64(0), false
 		for _, a := range row {
 			if a.Field == key {

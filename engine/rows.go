@@ -45,6 +45,7 @@ func (db *database) query(ctx context.Context, text string, args []any, use func
 
 // queryOn is query on one connection, in whatever transaction it is.
 func queryOn(ctx context.Context, c *sql.Conn, text string, args []any, use func(rows driver.Rows) error) error {
+	traceStatement(ctx, text)
 	return c.Raw(func(raw any) error {
 		q, ok := raw.(driver.QueryerContext)
 		if !ok {

@@ -116,6 +116,7 @@ func (r *reading) note(p *plan.Plan, st *sqlgen.Statement) {
 // of the data is told only when it comes from rows that the principal sees.
 func (r *reading) run(q *query.Request, do func(ctx context.Context, db *database, p *plan.Plan, fence bool) error) error {
 	p, err := plan.Read(r.view, q, r.opts)
+	traceRules(r.ctx, r.view)
 	if err != nil {
 		return err
 	}
@@ -152,7 +153,7 @@ func scanTable(ctx context.Context, rows driver.Rows, d Driver, p *plan.Plan) (*
 		return nil, err
 	}
 	shown, page := len(root.Out)-root.Hidden, p.Page()
-	t := &table{width: shown, buf: make([]byte, 0, 1024)}
+	t := &table{width: shown, buf: make([]byte, 0, 1024), ends: make([]int, 0, 16*shown)}
 	vals := make([]driver.Value, len(cols))
 	return t, each(ctx, rows, vals, func() (bool, error) {
 		if page.Limit >= 0 && int64(t.rows) == page.Limit {

@@ -174,6 +174,7 @@ func (w *write) exec(ctx context.Context, tx *sqlx.Tx, st *sqlgen.Statement, err
 	if err != nil {
 		return 0, err
 	}
+	traceStatement(ctx, st.SQL)
 	res, err := tx.ExecContext(ctx, st.SQL, st.Args...)
 	if err != nil {
 		return 0, err

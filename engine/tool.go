@@ -34,11 +34,11 @@ func (e *Engine) Tools(lang string) []Tool {
 // Offers says whether a principal may use a business tool. One that it may not use is answered as one that is not there.
 func (e *Engine) Offers(who *policy.Principal, name string) bool {
 	t, ok := e.cat.Tool(name)
-	return ok && offered(who, t)
+	return ok && e.offered(who, t)
 }
 
-func offered(who *policy.Principal, t *schema.Tool) bool {
-	return who != nil && (len(t.Roles) == 0 || slices.ContainsFunc(t.Roles, func(r string) bool { return slices.Contains(who.Roles, r) }))
+func (e *Engine) offered(who *policy.Principal, t *schema.Tool) bool {
+	return who != nil && (t.SQL == nil || e.sees(who, t)) && (len(t.Roles) == 0 || slices.ContainsFunc(t.Roles, func(r string) bool { return slices.Contains(who.Roles, r) }))
 }
 
 // CallTool answers a call of a business tool. The error is a problem.List.
@@ -48,7 +48,7 @@ func (e *Engine) CallTool(ctx context.Context, who *policy.Principal, call Call)
 	}
 	defer e.run.leave()
 	t, ok := e.cat.Tool(call.Tool)
-	if !ok || !offered(who, t) {
+	if !ok || !e.offered(who, t) {
 		return nil, problem.List{{Code: problem.UnknownTool, Stage: problem.Raw, Message: "no tool " + problem.Quote(call.Tool)}}
 	}
 	who, err := e.known(ctx, who)
@@ -59,6 +59,8 @@ func (e *Engine) CallTool(ctx context.Context, who *policy.Principal, call Call)
 	switch t.Kind {
 	case "preset":
 		return e.preset(ctx, who, t, call)
+	case "sql":
+		return e.sqlTool(ctx, who, t, call)
 	}
 	return nil, problem.List{{Code: problem.DataIntegrity, Stage: problem.Raw, Message: "the tool cannot be run"}}
 }

@@ -65,6 +65,13 @@ type Entry struct {
 	Changes       json.RawMessage `json:"changes,omitempty"`
 	Detail        string          `json:"detail,omitempty"`
 
+	// Of calls.
+	User    string   `json:"user_id,omitempty"`
+	Outcome string   `json:"outcome,omitempty"` // ok, error, denied or rate_limited
+	Address string   `json:"client_ip,omitempty"`
+	Version int      `json:"schema_version,omitempty"`
+	Rules   []string `json:"rules,omitempty"` // that decided about rows
+
 	Lost   int    `json:"lost,omitempty"`   // entries before this one that could not be written
 	Reason string `json:"reason,omitempty"` // of open: start, size or fault
 	Torn   int64  `json:"torn,omitempty"`   // of open: bytes of a line that was broken off before

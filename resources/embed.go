@@ -23,7 +23,13 @@ type Pack struct {
 	// Redis is the connection of the driver redis that holds Keys; "" is none.
 	Redis string
 	Keys  func() map[string]string
+
+	// People are users of the pack's databases to try it with.
+	People []Person
 }
+
+// A Person is a user of a pack's databases; one without a User is a service.
+type Person struct{ Name, User, About string }
 
 // A Database is the database of one connection of a pack. Version changes with what Fill makes.
 type Database struct {
@@ -36,7 +42,13 @@ type Database struct {
 func Packs() []Pack {
 	return []Pack{
 		{Name: "store", Files: folder("store"), Databases: []Database{{"store", store.Version, store.Fill}}},
-		{Name: "xiaoqu", Files: folder("xiaoqu"), Databases: xiaoquDatabases(), Redis: "redis", Keys: xiaoqu.Keys},
+		{Name: "xiaoqu", Files: folder("xiaoqu"), Databases: xiaoquDatabases(), Redis: "redis", Keys: xiaoqu.Keys, People: []Person{
+			{"head", "1", "head office, sees everything"},
+			{"agent", "2", "an agent with a sub-agent, a delegated agent and an authorised property"},
+			{"sales", "3", "sells, and does not lead the sales department"},
+			{"nobody", "4", "an agent whose sets are empty"},
+			{"service", "", "a service without a user"},
+		}},
 	}
 }
 

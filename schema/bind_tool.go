@@ -14,7 +14,9 @@ import (
 )
 
 // ownTools are the names of the tools that every catalog has.
-var ownTools = []string{"res-schema", "res-query", "res-create", "res-update", "res-delete", "res-operation", "res-undo"}
+var ownTools = []string{"res-schema", "res-query", "res-create", "res-update", "res-delete", "res-operation", "res-undo",
+	"get_business_context", "list_schemas", "list_tables", "list_views", "search_tables", "search_columns", "describe_table", "list_indexes", "get_table_constraints",
+	"list_routines", "describe_routine", "get_object_ddl", "get_related_objects", "profile_table", "validate_query", "execute_query", "export_query"}
 
 var toolName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_.-]*$`)
 
@@ -26,6 +28,15 @@ func (l *loader) declareTools() {
 			d := &f.decl.tools[i]
 			if !d.name.given() {
 				continue // told by the grammar
+			}
+			if d.sql != nil {
+				if !l.sqlName(f, d, taken) {
+					continue
+				}
+				t := l.sqlTool(f, d.sql)
+				taken[plainName(t.Name)] = declared[*Tool]{t, f, d.name.at}
+				l.cat.Tools = append(l.cat.Tools, t)
+				continue
 			}
 			t := l.newTool(f, d)
 			if !l.toolName(f, d, taken) {
@@ -56,6 +67,25 @@ func (l *loader) toolName(f *file, d *toolDecl, taken map[string]declared[*Tool]
 		f.tell(d.name.at, "keep one of them, or name one anew", "the tool %s is declared twice, or differs from %s in punctuation alone; the first is at %s",
 			problem.Quote(name), problem.Quote(first.thing.Name), first.file.pos(first.at))
 		return false
+	}
+	return true
+}
+
+// sqlName is toolName for SQL tools, whose names are stricter.
+func (l *loader) sqlName(f *file, d *toolDecl, taken map[string]declared[*Tool]) bool {
+	name := d.name.text
+	bad := func(hint, format string, args ...any) bool {
+		f.tellAs(problem.ToolName, d.name.at, hint, format, args...)
+		return false
+	}
+	if !snakeName.MatchString(name) && !slices.Contains(ownTools, name) {
+		return bad("snake_case of up to 64 characters, such as search_orders", "%s is no name of a SQL tool", problem.Quote(name))
+	}
+	if i := slices.IndexFunc(ownTools, func(own string) bool { return plainName(own) == plainName(name) }); i >= 0 {
+		return bad("choose another name", "the tool %s would have the name of the tool %s, which this server has itself", problem.Quote(name), ownTools[i])
+	}
+	if first, twice := taken[plainName(name)]; twice {
+		return bad("keep one of them, or name one anew", "the tool %s is declared twice; the first is at %s", problem.Quote(name), first.file.pos(first.at))
 	}
 	return true
 }

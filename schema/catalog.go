@@ -34,7 +34,10 @@ type Connection struct {
 	Timeout time.Duration // of one read; 0 is the engine's default
 	Pool    int           // connections at most; 0 is the engine's default
 	Schemas []string      // database schemas that tables may come from; empty allows all
-	At      Pos
+	// Tables are those that SQL of others may read, as TABLE or SCHEMA.TABLE; empty allows all but the database's own.
+	Tables    []string
+	Functions []string // that SQL of others may call beside those that are always allowed
+	At        Pos
 }
 
 // A Resource is a table or view under the names its callers know.
@@ -195,6 +198,12 @@ type TextMap struct {
 // A Label is one entry of a TextMap.
 type Label struct{ Code, Label string }
 
+// An Instruction is what one file tells clients when they begin.
+type Instruction struct {
+	Text  string
+	Tools []string // of the file; none is for everybody
+}
+
 // A Catalog is all that the files of one load declare. It is immutable.
 type Catalog struct {
 	Connections []*Connection // to databases
@@ -205,7 +214,11 @@ type Catalog struct {
 	Owner       *Owner // nil: principals have what the configuration gives them
 	Texts       []*TextMap
 	Tools       []*Tool
-	Hash        string // SHA-256 over the files, hex
+	Annotations []*Annotation
+	Masks       []*Mask
+	// Instructions are what clients are told as far as a tool of the same file is there for them.
+	Instructions []Instruction
+	Hash         string // SHA-256 over the files, hex
 
 	byCode map[string]*Resource
 	tools  map[string]*Tool // by plainName

@@ -32,6 +32,10 @@ func (l *loader) declareConnections() {
 			for _, s := range d.schemas {
 				c.Schemas = append(c.Schemas, s.text)
 			}
+			if len(c.Schemas) == 0 {
+				c.Schemas = slices.Clone(l.opts.Schemas)
+			}
+			c.Tables, c.Functions = textsOf(d.tables), textsOf(d.functions)
 			l.zone(f, d, c)
 			l.timeout(f, d, c)
 			l.dsn(f, d, c)
@@ -46,7 +50,7 @@ func (l *loader) declareConnections() {
 	}
 	slices.Sort(added)
 	for _, name := range added {
-		c := &Connection{Name: name}
+		c := &Connection{Name: name, Schemas: slices.Clone(l.opts.Schemas)}
 		declare(l.connections, "connection", name, c, l.general, place{})
 		l.cat.Connections = append(l.cat.Connections, c)
 		l.useDSN(l.general, place{}, c, l.opts.DSN[name], true)

@@ -31,7 +31,7 @@ func docsOf(t *testing.T, name string) string {
 // The files that docs/catalog.md and docs/tools.md show load; those under one heading load together. resq.yaml is no
 // catalog file, and the tests of the program read it.
 func TestCatalogDocs(t *testing.T) {
-	text := catalogDocs(t) + docsOf(t, "tools.md")
+	text := catalogDocs(t) + docsOf(t, "tools.md") + docsOf(t, "sql-tools.md")
 	starts := append(docsHeading.FindAllStringIndex(text, -1), []int{len(text), len(text)})
 	from, n := 0, 0
 	for _, next := range starts {
@@ -64,10 +64,11 @@ func TestCatalogDocs(t *testing.T) {
 	}
 }
 
-// Every key of the grammar, and every word that a key may have as its value, stands in docs/catalog.md or docs/tools.md.
+// Every key of the grammar, and every word that a key may have as its value, stands in docs/catalog.md,
+// docs/tools.md or docs/sql-tools.md.
 // Those of conditions and requests are docs/requests.md's.
 func TestCatalogDocsAreComplete(t *testing.T) {
-	text := catalogDocs(t) + docsOf(t, "tools.md")
+	text := catalogDocs(t) + docsOf(t, "tools.md") + docsOf(t, "sql-tools.md")
 	raw, err := os.ReadFile("catalog.schema.json")
 	if err != nil {
 		t.Fatal(err)

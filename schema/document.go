@@ -8,6 +8,8 @@ import (
 	"unicode/utf8"
 
 	"go.yaml.in/yaml/v4"
+
+	"resq/schema/problem"
 )
 
 // Bounds of one file. They stop accidents (a log file named .yaml, an alias that holds itself), not authors.
@@ -31,6 +33,7 @@ type file struct {
 	broken bool   // its text could not be parsed
 	decl   fileDecl
 	found  []found
+	data   []byte              // its text, until it is loaded
 	told   int                 // how many there were before those told twice were taken together
 	bad    map[*yaml.Node]bool // nodes that are told already, and not read
 }
@@ -39,17 +42,23 @@ type file struct {
 type found struct {
 	at        place
 	msg, hint string
+	code      problem.Code // "" is ConfigInvalid
 }
 
 func (f *file) tell(at place, hint, format string, args ...any) {
 	f.found = append(f.found, found{at: at, msg: fmt.Sprintf(format, args...), hint: hint})
 }
 
+// tellAs tells what has a code of its own.
+func (f *file) tellAs(code problem.Code, at place, hint, format string, args ...any) {
+	f.found = append(f.found, found{at: at, msg: fmt.Sprintf(format, args...), hint: hint, code: code})
+}
+
 func (f *file) pos(p place) Pos { return Pos{File: f.name, Line: int(p.line), Column: int(p.col)} }
 
 // parse reads the text of f into its root mapping; nil when the text itself is broken, which is told.
 func (f *file) parse(data []byte) *yaml.Node {
-	f.broken = true
+	f.broken, f.data = true, data
 	if len(data) > maxFileBytes {
 		f.tell(place{1, 1}, "split it into several files", "the file is larger than %d MiB", maxFileBytes>>20)
 		return nil

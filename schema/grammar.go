@@ -13,13 +13,17 @@ type (
 		owners      []ownerDecl
 		texts       []textDecl
 		tools       []toolDecl
+
+		notes        []noteDecl
+		masks        []maskDecl
+		instructions word
 	}
 	connDecl struct {
 		at                                              place
 		name, driver, dsn, dsnFile, mode, zone, timeout word
 		operations                                      word
 		pool                                            number
-		schemas                                         []word
+		schemas, tables, functions                      []word
 	}
 	resDecl struct {
 		at                        place
@@ -101,7 +105,7 @@ var fileTable = &table[fileDecl]{
 	what: "catalog file",
 	about: "One file of a catalog. All files that are loaded together form one catalog, so a name declared in one " +
 		"may be used in every other.",
-	keys: []key[fileDecl]{
+	keys: append([]key[fileDecl]{
 		{"version", "The version of this grammar: 1.", true, whole(func(f *fileDecl) *number { return &f.version }, 1, 1)},
 		{"connections", "The databases, by name.", false,
 			namedOf(func(f *fileDecl) *[]connDecl { return &f.connections }, aCode, func(c *connDecl) *word { return &c.name }, mapping(connTable))},
@@ -115,8 +119,8 @@ var fileTable = &table[fileDecl]{
 		{"texts", "Maps by name from a stored code to what a person reads.", false,
 			namedOf(func(f *fileDecl) *[]textDecl { return &f.texts }, aCode, func(t *textDecl) *word { return &t.name }, labelsShape())},
 		{"tools", "The business tools: calls with arguments of their own.", false,
-			listOf(func(f *fileDecl) *[]toolDecl { return &f.tools }, mapping(toolTable))},
-	},
+			listOf(func(f *fileDecl) *[]toolDecl { return &f.tools }, toolShape())},
+	}, noteKeys()...),
 }
 
 var connTable = &table[connDecl]{
@@ -145,6 +149,10 @@ var connTable = &table[connDecl]{
 			whole(func(c *connDecl) *number { return &c.pool }, 1, 10000)},
 		{"schemas", "The database schemas that tables may come from; left out, every schema may be named.", false,
 			texts(func(c *connDecl) *[]word { return &c.schemas }, anIdent)},
+		{"tables", "The tables that SQL tools may read, as TABLE or SCHEMA.TABLE; left out, every table of the schemas but the database's own.", false,
+			texts(func(c *connDecl) *[]word { return &c.tables }, aKey)},
+		{"functions", "Further functions that SQL tools may call, as FUNCTION or SCHEMA.FUNCTION. Only those that do nothing but calculate belong here.", false,
+			texts(func(c *connDecl) *[]word { return &c.functions }, aKey)},
 	},
 }
 

@@ -33,6 +33,13 @@ func inputSchema(t *Tool, lang string) []byte {
 		one("page", `{"type":"integer","default":1,"description":`+asJSON(page)+`}`)
 		one("rows", `{"type":"integer","default":`+strconv.FormatInt(p.Paging.Default, 10)+`,"description":`+asJSON(rows)+`}`)
 	}
+	if t.SQL != nil && t.SQL.Choice != nil {
+		list := make([]string, len(t.SQL.Choice))
+		for i, c := range t.SQL.Choice {
+			list[i] = c.Name
+		}
+		one("system", `{"type":"string","enum":`+asJSON(list)+`,"default":`+asJSON(t.SQL.Default.Name)+`,"description":"The database to ask"}`)
+	}
 	b.WriteString("}")
 	if must != nil {
 		b.WriteString(`,"required":[` + strings.Join(must, ",") + `]`)

@@ -28,6 +28,10 @@ type LoadOptions struct {
 	// Offline leaves DSNs alone: no variable and no dsnFile is read, so that files can be checked where their
 	// secrets are not. The catalog of such a load has no DSNs.
 	Offline bool
+	// Schemas are the database schemas that tables may come from, on connections that do not say it themselves.
+	Schemas []string
+	// Instructions admits descriptions of SQL tools that read like orders to the model.
+	Instructions bool
 	// Limits bound the conditions and queries in the files; query.Defaults() when zero.
 	Limits query.Limits
 }
@@ -142,7 +146,10 @@ func (l *loader) load() (*Catalog, error) {
 	l.bindOwner()
 	l.bindRows()
 	l.refuseCycles()
+	l.refuseNothing()
+	l.declareNotes()
 	l.declareTools()
+	l.declareInstructions()
 
 	var all problem.List
 	for _, f := range slices.SortedStableFunc(slices.Values(append(l.files, l.general)), func(a, b *file) int { return cmp.Compare(a.name, b.name) }) {
@@ -192,6 +199,9 @@ func (l *loader) read() {
 // finish makes the look-ups of a catalog that has no problem.
 func (l *loader) finish() {
 	c := l.cat
+	for _, f := range l.files {
+		f.data = nil
+	}
 	redis := func(c *Connection) bool { return c.Driver == "redis" }
 	c.Redis = slices.DeleteFunc(slices.Clone(c.Connections), func(x *Connection) bool { return !redis(x) })
 	c.Connections = slices.DeleteFunc(c.Connections, redis)
@@ -223,7 +233,7 @@ func (f *file) problems() problem.List {
 		if p.at.given() {
 			at = f.pos(p.at).String()
 		}
-		list[i] = &problem.Problem{Code: problem.ConfigInvalid, Stage: problem.Shape, At: at, Message: p.msg, Hint: p.hint}
+		list[i] = &problem.Problem{Code: cmp.Or(p.code, problem.ConfigInvalid), Stage: problem.Shape, At: at, Message: p.msg, Hint: p.hint}
 	}
 	return list
 }

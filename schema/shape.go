@@ -37,6 +37,8 @@ type table[T any] struct {
 	about  string
 	at     func(*T) *place // where to note where it stands; may be nil
 	keys   []key[T]
+	// unknown is the code of a key that is none of these; "" is ConfigInvalid.
+	unknown problem.Code
 	// exactly names keys of which one and only one must stand.
 	exactly []string
 }
@@ -77,7 +79,7 @@ func (t *table[T]) read(f *file, name string, n *yaml.Node, into *T) {
 		k := t.key(word)
 		switch {
 		case k == nil:
-			f.tell(placeOf(n.Content[i]), problem.OneOf(word, t.names()), "unknown key %s in %s", problem.Quote(word), t.subject(""))
+			f.tellAs(t.unknown, placeOf(n.Content[i]), problem.OneOf(word, t.names()), "unknown key %s in %s", problem.Quote(word), t.subject(""))
 		default:
 			given[word] = true
 			k.shape.read(f, word, n.Content[i+1], into)

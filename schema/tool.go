@@ -15,7 +15,7 @@ type Tool struct {
 	Description Words
 	Category    string
 	Toolsets    []string
-	Kind        string // preset
+	Kind        string // preset or sql
 	Lang        string // of what the engine itself says in answers: en or zh
 	Roles       []string
 	Params      []*Param
@@ -27,6 +27,8 @@ type Tool struct {
 
 	// Preset is what a tool of the kind preset asks; nil of others.
 	Preset *Preset
+	// SQL is what a tool of the kind sql asks; nil of others.
+	SQL *SQL
 
 	input  map[string][]byte // by language
 	output []byte
@@ -225,6 +227,7 @@ type Lookup struct {
 // A Column is one output. Kind says which of the members count.
 type Column struct {
 	Name string
+	Key  []byte // the name as a JSON object has it, with the colon
 	Kind string // field, text, lookup, redis, derive, value, param, children, one, gather, split, distinct, total, truncated, object, choose, context or spread
 	At   Pos
 
@@ -270,7 +273,9 @@ type RedisPart struct {
 
 // A Derive is one case of what is derived. Value is JSON; where it is "" the value at Index is shown.
 type Derive struct {
-	Filled int // -1 is nothing
+	Filled int     // -1 is nothing
+	Of     *Child  // whose rows Within looks at; nil is none
+	Within *Column // that one of them must hold
 	Equals []Equal
 	Value  string
 	Index  int

@@ -68,7 +68,7 @@ func FuzzLoad(f *testing.F) {
 			t.Fatalf("catalog %v, error %v", c, err)
 		}
 		for _, p := range problem.From(err) {
-			if p.Code != problem.ConfigInvalid || p.Message == "" {
+			if p.Code == "" || p.Message == "" || p.At == "" {
 				t.Errorf("problem %+v", p)
 			}
 		}

@@ -109,6 +109,7 @@ func (s *Server) call(ctx context.Context, c caller, tool string) (*Reply, bool)
 		ctx, end = s.opts.Trace(ctx, d.Name, r.RequestID, c.parent)
 		defer func() { end(string(cmp.Or(r.Code, codeOK)), r.Rows) }()
 	}
+	ctx, c.trace = s.traced(ctx)
 	s.metrics.running.Inc()
 	defer s.metrics.running.Dec()
 	answer, err := s.paid(ctx, c, d, r.RequestID)
@@ -128,7 +129,7 @@ func (s *Server) call(ctx context.Context, c caller, tool string) (*Reply, bool)
 	if c.version == 2 {
 		r.structure(d, answer)
 	}
-	s.record(ctx, c.who, d, r, err, time.Since(start))
+	s.record(ctx, c, d, r, err, time.Since(start))
 	return r, true
 }
 
@@ -160,8 +161,8 @@ func (s *Server) run(ctx context.Context, c caller, d *definition, request strin
 	if who == nil {
 		return nil, &problem.Problem{Code: problem.Unauthenticated, Message: "no principal"}
 	}
-	if why := d.closed(c); why != "" {
-		return nil, &problem.Problem{Code: problem.PermissionDenied, Message: d.Name + " " + why}
+	if no := d.closed(c); no != nil {
+		return nil, no
 	}
 	if c.version == 0 {
 		return nil, &problem.Problem{
@@ -184,7 +185,7 @@ func (s *Server) run(ctx context.Context, c caller, d *definition, request strin
 	case toolQuery:
 		a, err = backend.Query(ctx, who, c.view.profile.usual(args))
 	case d.contract:
-		a, err = backend.CallTool(ctx, who, engine.Call{Tool: d.Name, Request: request, Args: args, Still: c.still})
+		a, err = backend.CallTool(ctx, who, engine.Call{Tool: d.Name, Request: request, Args: args, Still: c.still, Tools: c.names})
 	default:
 		a, err = backend.Write(ctx, who, engine.Call{Tool: d.Name, Request: request, Args: args, Still: c.still, Token: c.token, Consent: c.consent})
 	}

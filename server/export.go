@@ -132,13 +132,16 @@ func (s *Server) prepareExport(ctx context.Context, c *caller, m *message, uri s
 		return m.missing("no such export, or it is over; ask again")
 	}
 	start := time.Now()
+	asks := *c
+	asks.args = args
+	ctx, asks.trace = s.traced(ctx)
 	d, _ := s.tool(toolQuery)
 	r := &Reply{RequestID: newRequestID()}
-	text, rows, complete, err := s.pages(ctx, *c, d, args) // each page is a call that is paid
+	text, rows, complete, err := s.pages(ctx, asks, d, args) // each page is a call that is paid
 	r.Rows = rows
 	if err != nil {
 		r.fail(problem.From(err))
-		s.record(ctx, c.who, d, r, err, time.Since(start))
+		s.record(ctx, asks, d, r, err, time.Since(start))
 		if rows == 0 {
 			first := problem.From(err)[0]
 			no := m.refuse(first.Code, first.Message)
@@ -146,7 +149,7 @@ func (s *Server) prepareExport(ctx context.Context, c *caller, m *message, uri s
 			return no
 		}
 	} else {
-		s.record(ctx, c.who, d, r, nil, time.Since(start))
+		s.record(ctx, asks, d, r, nil, time.Since(start))
 	}
 	c.offer.uri, c.offer.text, c.offer.mime = uri, string(text), "text/csv"
 	c.offer.meta = map[string]any{"resq/rows": rows, "resq/complete": complete && err == nil}

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"mime"
+	"net"
 	"net/http"
 	"net/url"
 	"os"
@@ -125,6 +126,7 @@ func (g *guard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 func (g *guard) caller(r *http.Request, who *policy.Principal) (caller, *refusal) {
 	c := g.s.caller(who)
 	c.parent = r.Header.Get("Traceparent")
+	c.client, _, _ = net.SplitHostPort(r.RemoteAddr)
 	if g.s.opts.Authenticate != nil {
 		c.still = func() *policy.Principal {
 			now, _ := g.authenticate(r)
@@ -359,7 +361,9 @@ func (g *guard) refuse(w http.ResponseWriter, r *http.Request, who *policy.Princ
 	}
 	id := newRequestID()
 	if no.code == problem.UnknownTool {
-		g.s.recordUnknown(r.Context(), who, id)
+		c := caller{who: who, version: 1}
+		c.client, _, _ = net.SplitHostPort(r.RemoteAddr)
+		g.s.recordUnknown(r.Context(), c, id)
 	} else {
 		g.s.recordRefused(r.Context(), who, cmp.Or(no.code, problem.InvalidArgument), no.status, id)
 	}

@@ -19,6 +19,9 @@ import (
 // Path is where the server answers MCP over HTTP.
 const Path = "/mcp"
 
+// APIPath is below which Options.API answers.
+const APIPath = "/api/"
+
 // Below Path a client chooses a profile: a ready-made one by its name, or any by its switches.
 const (
 	profilePath = "/p/"
@@ -137,6 +140,9 @@ func (s *Server) handler(listen net.Addr) (http.Handler, func()) {
 	mux.Handle(Path, g)
 	mux.Handle(Path+compatPath, g)
 	mux.Handle(Path+profilePath+"{name}", g)
+	if s.opts.API != nil {
+		mux.Handle(APIPath, g.placed(s.opts.API))
+	}
 	if res := s.opts.Resource; res != nil {
 		metadata := mcpgo.NewProtectedResourceMetadataHandler(mcpgo.ProtectedResourceMetadataConfig{
 			Resource: res.URL, AuthorizationServers: res.Issuers, ScopesSupported: res.Scopes, BearerMethodsSupported: []string{"header"}, ResourceName: "resq",
@@ -157,6 +163,7 @@ func (s *Server) handler(listen net.Addr) (http.Handler, func()) {
 // placed lets a handler answer requests to this server's own names only.
 func (g *guard) placed(h http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		defer g.recover(w, r)
 		if no := g.places.check(r); no != nil {
 			g.refuse(w, r, nil, no)
 			return

@@ -125,6 +125,8 @@ type caller struct {
 	verbs   engine.Verbs             // what it can do with some resource or other
 	enabled func(tool string) bool   // of whoever it is; nil is every tool
 	args    []byte
+	client  string        // address of whoever sent it; "" over stdio
+	trace   *engine.Trace // of the call that it makes; nil when nobody asks
 	view    *view
 	parent  string // of the call's span, as the header traceparent has it
 	version int    // of the answers: 1, 2, or 0 for one that does not exist

@@ -67,6 +67,14 @@ func newMetrics(s *Server) *metrics {
 			}
 			return 0
 		}),
+		prometheus.NewCounterFunc(prometheus.CounterOpts{
+			Name: "resq_audit_dropped_total", Help: "Calls that the audit could not keep.",
+		}, func() float64 {
+			if s.opts.Unrecorded == nil {
+				return 0
+			}
+			return float64(s.opts.Unrecorded())
+		}),
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	m.registry.MustRegister(budgetMetrics(s.opts.Budgets)...)
 	return m

@@ -1,11 +1,13 @@
 package server
 
 import (
+	"bytes"
 	"context"
 	"log/slog"
 	"net/http"
 	"time"
 
+	"resq/engine"
 	"resq/engine/policy"
 	"resq/schema/problem"
 )
@@ -15,7 +17,8 @@ const codeOK problem.Code = "OK"
 
 // record leaves one log line for a call, and counts it. What was asked for stays out of both: arguments and
 // answers are data.
-func (s *Server) record(ctx context.Context, who *policy.Principal, d *definition, r *Reply, err error, took time.Duration) {
+func (s *Server) record(ctx context.Context, c caller, d *definition, r *Reply, err error, took time.Duration) {
+	who := c.who
 	level, code := slog.LevelInfo, codeOK
 	if r.Code != "" {
 		code = r.Code
@@ -33,14 +36,71 @@ func (s *Server) record(ctx context.Context, who *policy.Principal, d *definitio
 	}
 	s.metrics.call(d.Name, code, took)
 	s.log.LogAttrs(ctx, level, "call", attrs...)
+	if s.opts.Record == nil {
+		return
+	}
+	call := &Call{Time: time.Now(), RequestID: r.RequestID, Who: who, Tool: d.contract, Arguments: bytes.Clone(c.args), Outcome: outcomeOf(code), Rows: r.Rows, Took: took,
+		Client: c.client, Version: c.version}
+	if call.Tool == "" {
+		call.Tool = d.Name
+	}
+	if code != codeOK {
+		call.Code = code
+	}
+	if c.trace != nil {
+		call.Rules, call.Statements = c.trace.Rules(), c.trace.Statements()
+	}
+	s.opts.Record(call)
+}
+
+// A Call is what is to be kept of one call of a tool.
+type Call struct {
+	Time       time.Time // of its end
+	RequestID  string
+	Who        *policy.Principal // nil is nobody
+	Tool       string            // by its own name; "" is one that does not exist
+	Arguments  []byte            // as they came: whoever keeps them masks them
+	Outcome    string            // ok, error, denied or rate_limited
+	Code       problem.Code      // "" when there is nothing to say
+	Rows       int
+	Took       time.Duration
+	Client     string   // address; "" over stdio
+	Version    int      // of the answer's form; 0 is one that does not exist
+	Rules      []string // that decided about rows
+	Statements []string // that ran, without their arguments; only for Fingerprint
+}
+
+// outcomeOf puts a code into one of the four outcomes of an audit (E-16).
+func outcomeOf(code problem.Code) string {
+	switch code {
+	case codeOK, problem.ConfirmRequired:
+		return "ok"
+	case problem.PermissionDenied, problem.Unauthenticated:
+		return "denied"
+	case problem.RateLimited:
+		return "rate_limited"
+	}
+	return "error"
+}
+
+// traced lets a call gather what is done for it, when somebody wants to know.
+func (s *Server) traced(ctx context.Context) (context.Context, *engine.Trace) {
+	if s.opts.Record == nil {
+		return ctx, nil
+	}
+	t := &engine.Trace{}
+	return engine.WithTrace(ctx, t), t
 }
 
 // recordUnknown is record for a tool that does not exist. The name is the caller's, so it is not told.
-func (s *Server) recordUnknown(ctx context.Context, who *policy.Principal, requestID string) {
+func (s *Server) recordUnknown(ctx context.Context, c caller, requestID string) {
 	s.metrics.call(noTool, problem.UnknownTool, 0)
 	s.log.LogAttrs(ctx, slog.LevelInfo, "call", caused([]slog.Attr{
 		slog.String("code", string(problem.UnknownTool)), slog.String("request_id", requestID),
-	}, who)...)
+	}, c.who)...)
+	if s.opts.Record != nil {
+		s.opts.Record(&Call{Time: time.Now(), RequestID: requestID, Who: c.who, Outcome: "error", Code: problem.UnknownTool, Client: c.client, Version: c.version})
+	}
 }
 
 // recordRefused leaves one log line for a request that never was a call. The status is that of HTTP; over stdio

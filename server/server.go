@@ -8,6 +8,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"log/slog"
+	"net/http"
 	"sync/atomic"
 	"time"
 
@@ -53,6 +54,13 @@ type Options struct {
 	// Authenticate finds a key's owner, nil for a key that it does not know. When it is set, HTTP answers nobody
 	// without a key that it knows. Its error is a problem: whose a key is cannot be found out now.
 	Authenticate func(ctx context.Context, key string) (*policy.Principal, error)
+	// Record is handed every call of a tool, refused ones too; nil is nobody. It must not wait.
+	Record func(*Call)
+	// API answers below APIPath, behind the same lists of hosts and origins; nil is nothing. It asks for a credential
+	// of its own.
+	API http.Handler
+	// Unrecorded is how many calls Record could not keep, for /metrics; nil is none.
+	Unrecorded func() int64
 	// Enabled says whether a tool can be used at all, whoever asks; nil is every tool. It is asked on every call, so
 	// it must not wait. Whoever changes its mind tells Changed.
 	Enabled func(tool string) bool

@@ -56,6 +56,18 @@ func (l *Listing) JSON() []byte {
 	return append(b, "]}"...)
 }
 
+// Title is what people read as the name of a tool of this program, in a language of Languages; "" for any other.
+func Title(lang, tool string) string {
+	box, err := loadTools(lang)
+	if err != nil {
+		return ""
+	}
+	if d, ok := box.find(tool); ok {
+		return d.Title
+	}
+	return ""
+}
+
 // Tools are the names of all tools.
 func Tools() []string {
 	names := make([]string, len(order))

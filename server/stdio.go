@@ -219,7 +219,7 @@ func (l *stdio) start(m *message) {
 func (l *stdio) refuse(id []byte, rpc int, message string, code problem.Code) *rpcFault {
 	request := newRequestID()
 	if code == problem.UnknownTool {
-		l.s.recordUnknown(l.base, l.s.opts.Local, request)
+		l.s.recordUnknown(l.base, caller{who: l.s.opts.Local, version: 1}, request)
 	} else {
 		l.s.recordRefused(l.base, l.s.opts.Local, code, 0, request)
 	}

@@ -12,6 +12,7 @@ import (
 
 	"resq/engine"
 	"resq/engine/policy"
+	"resq/schema/problem"
 )
 
 //go:embed tools/*.json
@@ -160,23 +161,26 @@ func dotless(name string) string { return strings.ReplaceAll(name, ".", "_") }
 func underscored(name string) string { return strings.ReplaceAll(dotless(name), "-", "_") }
 
 // open says whether a caller may use d. Listing and calling both ask it, so they cannot disagree (N4, B-003, B-004).
-func (d *definition) open(c caller) bool { return c.who != nil && d.closed(c) == "" }
+func (d *definition) open(c caller) bool { return c.who != nil && d.closed(c) == nil }
 
-// closed says why a caller may not use d; "" is that it may.
-func (d *definition) closed(c caller) string {
+// closed says why a caller may not use d; nil is that it may. One that is not for its roles is not there.
+func (d *definition) closed(c caller) *problem.Problem {
+	why := ""
 	switch {
-	case !c.who.Calls(d.Name):
-		return "is not among the tools of this key"
-	case c.enabled != nil && !c.enabled(d.Name):
-		return "is switched off here"
-	case !d.scoped(c.who):
-		return "needs the scope " + strings.Join(d.scopes, " or ") + ", which this key does not have"
 	case d.output != nil && c.offers != nil && !c.offers(d.contract):
-		return "is not for this key"
+		return &problem.Problem{Code: problem.UnknownTool, Message: "no tool " + problem.Quote(d.Name)}
+	case !c.who.Calls(d.Name):
+		why = "is not among the tools of this key"
+	case c.enabled != nil && !c.enabled(d.Name):
+		why = "is switched off here"
+	case !d.scoped(c.who):
+		why = "needs the scope " + strings.Join(d.scopes, " or ") + ", which this key does not have"
 	case d.verbs != 0 && d.verbs&c.verbs == 0:
-		return "has nothing here that this key may change"
+		why = "has nothing here that this key may change"
+	default:
+		return nil
 	}
-	return ""
+	return &problem.Problem{Code: problem.PermissionDenied, Message: d.Name + " " + why}
 }
 
 // scoped says whether who has a scope that d asks for. Without any a principal may read.

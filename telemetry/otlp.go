@@ -165,7 +165,7 @@ func batchOf(spans []sdktrace.ReadOnlySpan) batch {
 
 func keyValues(list []attribute.KeyValue) (out []keyValue) {
 	for _, a := range list {
-		v := map[string]any{"stringValue": a.Value.Emit()}
+		v := map[string]any{"stringValue": a.Value.String()}
 		if a.Value.Type() == attribute.INT64 {
 			v = map[string]any{"intValue": strconv.FormatInt(a.Value.AsInt64(), 10)}
 		}

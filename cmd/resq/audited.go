@@ -18,6 +18,7 @@ import (
 type audit struct {
 	dir    string
 	secret []byte
+	texts  bool // of arguments
 	log    *slog.Logger
 
 	mu   sync.Mutex
@@ -35,7 +36,7 @@ func (a *audit) open() (*registry.Log, error) {
 	if a.secret == nil {
 		return nil, errNoSecret
 	}
-	f, err := registry.Open(a.dir, registry.Options{Secret: a.secret, Log: a.log})
+	f, err := registry.Open(a.dir, registry.Options{Secret: a.secret, KeepArguments: a.texts, Log: a.log})
 	if err != nil {
 		return nil, err
 	}
@@ -49,6 +50,7 @@ func (a *audit) Intent(r engine.Record) error {
 	if err != nil {
 		return err
 	}
+	r.Changes = maskedChanges(r.Changes)
 	return f.Intent(r)
 }
 
@@ -58,7 +60,16 @@ func (a *audit) Outcome(r engine.Record) error {
 	if err != nil {
 		return err
 	}
+	r.Changes = maskedChanges(r.Changes)
 	return f.Outcome(r)
+}
+
+// maskedChanges hides phone numbers and secrets in what a write changes.
+func maskedChanges(changes []byte) []byte {
+	if text := string(changes); len(changes) == 0 || registry.MaskText(text) == text {
+		return changes
+	}
+	return registry.Mask(changes, nil)
 }
 
 // note keeps something else that happened, as well as it can; nothing before the audit is open.

@@ -54,6 +54,8 @@ type config struct {
 	Redis      string               // through which replicas share budgets and reach each other
 	Lang       string
 	Control    controlConfig
+	Tools      selector
+	Audit      auditConfig
 }
 
 // loadConfig reads a configuration file. The error is a problem.List of everything that is wrong with it, each
@@ -144,8 +146,26 @@ func (r *configReader) file(n *yaml.Node, c *config) {
 		"writes":  func(n *yaml.Node) { r.writes(n, &c.Writes) },
 		"control": func(n *yaml.Node) { r.control(n, &c.Control) },
 		"keys":    func(n *yaml.Node) { r.keyring(n, &c.Control) },
-		"state":   func(n *yaml.Node) { c.State = r.beside(r.text(n)) },
-		"lang":    func(n *yaml.Node) { c.Lang = r.oneOf(n, server.Languages()) },
+		"audit": func(n *yaml.Node) {
+			r.mapping(n, keys{
+				"calls": func(n *yaml.Node) {
+					c.Audit.Calls = []string{}
+					for _, item := range r.items(n) {
+						c.Audit.Calls = append(c.Audit.Calls, r.oneOf(item, []string{callsInControl, callsInFiles}))
+					}
+				},
+				"arguments": func(n *yaml.Node) { c.Audit.Arguments = r.oneOf(n, []string{"text", "hmac"}) == "text" },
+				"keep":      func(n *yaml.Node) { c.Audit.Keep = r.days(n) },
+			})
+		},
+		"tools": func(n *yaml.Node) {
+			r.mapping(n, keys{
+				"enabled":  func(n *yaml.Node) { c.Tools.Enabled = r.texts(n) },
+				"disabled": func(n *yaml.Node) { c.Tools.Disabled = r.texts(n) },
+			})
+		},
+		"state": func(n *yaml.Node) { c.State = r.beside(r.text(n)) },
+		"lang":  func(n *yaml.Node) { c.Lang = r.oneOf(n, server.Languages()) },
 	})
 }
 
@@ -528,6 +548,16 @@ func (r *configReader) duration(n *yaml.Node) time.Duration {
 	d, err := time.ParseDuration(s)
 	if err != nil || d <= 0 {
 		r.tell(n, "write it like 5s or 500ms", "%s is not a duration above zero", problem.Quote(s))
+	}
+	return d
+}
+
+// days reads a duration that may be in days.
+func (r *configReader) days(n *yaml.Node) time.Duration {
+	s := r.text(n)
+	d, err := span(s)
+	if err != nil || d <= 0 {
+		r.tell(n, "write it like 90d or 12h", "%s is not a duration above zero", problem.Quote(s))
 	}
 	return d
 }

@@ -75,13 +75,16 @@ func bareControl(ctx context.Context, c *config, log *slog.Logger, secret []byte
 type keyring struct {
 	log       *slog.Logger
 	config    atomic.Pointer[config]
-	directory *registry.Directory // nil without a control database
+	control   *registry.Control               // nil without a control database
+	directory *registry.Directory             // likewise
+	left      atomic.Pointer[map[string]bool] // tools that are not offered, by policy.ToolKey
 }
 
 // newKeyring makes a keyring. Without a control database ctl is nil.
 func newKeyring(ctx context.Context, c *config, ctl *registry.Control, log *slog.Logger) (*keyring, error) {
-	k := &keyring{log: log}
+	k := &keyring{log: log, control: ctl}
 	k.config.Store(c)
+	k.left.Store(&map[string]bool{})
 	if ctl == nil {
 		return k, nil
 	}
@@ -106,10 +109,15 @@ func (k *keyring) find(ctx context.Context, key string) (*policy.Principal, erro
 	return k.directory.Find(ctx, key)
 }
 
+// configured says whether there is a principal of a name.
+func (k *keyring) configured(name string) bool { return k.config.Load().Principals[name] != nil }
+
 func (k *keyring) keys() *access.Keys { return &k.config.Load().Keys }
 
-// enabled says whether an admin lets a tool be used.
-func (k *keyring) enabled(tool string) bool { return k.directory == nil || k.directory.Enabled(tool) }
+// enabled says whether a tool is offered, and not switched off by an admin.
+func (k *keyring) enabled(tool string) bool {
+	return !(*k.left.Load())[policy.ToolKey(tool)] && (k.directory == nil || k.directory.Enabled(tool))
+}
 
 // principal is whoever a key of the control database belongs to: a principal of the configuration, when the key names
 // one, else the user that it names. What it may call is what its scopes open, and no verb of its principal's more.

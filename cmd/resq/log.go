@@ -7,6 +7,7 @@ import (
 	"os"
 	"strings"
 
+	"resq/registry"
 	"resq/schema/problem"
 )
 
@@ -50,8 +51,18 @@ const quotes = "'\"‘’“”„‚«»‹›"
 
 // withoutData keeps what is in rows and requests out of the log: a database's message often repeats the value
 // that it is about. Everything from the first quotation mark to the last is left out, because a value may hold
-// such marks itself.
+// such marks itself. Phone numbers and keys stand nowhere.
 func withoutData(groups []string, a slog.Attr) slog.Attr {
+	switch v := a.Value; v.Kind() {
+	case slog.KindString:
+		if text := v.String(); registry.MaskText(text) != text {
+			a.Value = slog.StringValue(registry.MaskText(text))
+		}
+	case slog.KindAny:
+		if err, ok := v.Any().(error); ok {
+			a.Value = slog.StringValue(registry.MaskText(err.Error()))
+		}
+	}
 	if len(groups) > 0 || a.Key != "cause" && a.Key != "panic" {
 		return a
 	}

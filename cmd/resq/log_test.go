@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"log/slog"
 	"strings"
 	"testing"
@@ -90,6 +91,22 @@ func TestLogFormat(t *testing.T) {
 		log.Info("x")
 		if !strings.HasPrefix(b.String(), want) {
 			t.Errorf("%q: %s", format, b.String())
+		}
+	}
+}
+
+// B-014: phone numbers and keys are nowhere in the log, whatever it is about.
+func TestLogMasks(t *testing.T) {
+	key := "resq_" + strings.Repeat("QUERTY23", 7)[:52]
+	for _, format := range []string{logText, logJSON} {
+		var b bytes.Buffer
+		log, err := newLog(&b, format)
+		if err != nil {
+			t.Fatal(err)
+		}
+		log.With("who", "13812345678").WithGroup("g").Error("call 13812345678", "error", errors.New("key "+key+" of 138-1234-5678"), "cause", "at 13812345678", "n", 5, slog.Group("h", "k", key))
+		if text := b.String(); strings.Contains(text, "12345678") || strings.Contains(text, "1234-5678") || strings.Contains(text, key[:20]) || strings.Count(text, "138****5678") != 4 || strings.Count(text, "resq_***") != 2 {
+			t.Errorf("%s: %s", format, text)
 		}
 	}
 }

@@ -15,6 +15,7 @@ import (
 
 	"github.com/fsnotify/fsnotify"
 
+	"resq/registry"
 	"resq/schema"
 	"resq/schema/problem"
 	"resq/server"
@@ -33,17 +34,18 @@ const (
 // A reloader keeps what is served up to date with its files: catalog files that change are noticed, and SIGHUP
 // reads the configuration as well. What is loaded is served as a whole or not at all.
 type reloader struct {
-	from   *source
-	opened *opened // what is served; only run changes it
-	server *server.Server
-	keys   *keyring // nil when nobody is asked for a key
-	asks   bool     // for keys
-	log    *slog.Logger
-	watch  bool
-	hangUp func() // ends the program when its terminal has gone
-	quiet  time.Duration
-	failed bool // the last load was bad
-	unread bool // the configuration was; files of the catalog that are good again do not mend it
+	from    *source
+	opened  *opened // what is served; only run changes it
+	server  *server.Server
+	keys    *keyring          // nil when nobody is asked for a key
+	asks    bool              // for keys
+	journal *registry.Journal // nil keeps no calls
+	log     *slog.Logger
+	watch   bool
+	hangUp  func() // ends the program when its terminal has gone
+	quiet   time.Duration
+	failed  bool // the last load was bad
+	unread  bool // the configuration was; files of the catalog that are good again do not mend it
 
 	signals  chan os.Signal
 	watcher  *watcher
@@ -150,10 +152,19 @@ func (r *reloader) reload(ctx context.Context, all bool) (again bool) {
 		r.fail(err)
 		return false
 	}
+	if r.keys != nil {
+		if err := r.keys.offer(ctx, next.config, cat, next.lang); err != nil {
+			r.fail(errors.Join(err, next.engine.Close()))
+			return false
+		}
+	}
 	old := r.opened.engine
 	*r.opened = next
 	if r.keys != nil {
 		r.keys.load(next.config)
+	}
+	if r.journal != nil {
+		r.journal.Masked(maskedFields(cat))
 	}
 	idle := r.server.Swap(next.engine)
 	go func() {
@@ -177,7 +188,7 @@ func (r *reloader) configure(next *opened) error {
 		return errors.New("the first key and the last one take a restart: without keys the server asks nobody for one")
 	}
 	config := *next.config
-	config.Catalog, config.Packs, config.Principals, config.Keys = c.Catalog, c.Packs, c.Principals, c.Keys
+	config.Catalog, config.Packs, config.Principals, config.Keys, config.Tools = c.Catalog, c.Packs, c.Principals, c.Keys, c.Tools
 	next.config = &config
 	next.choosePacks()
 	return nil

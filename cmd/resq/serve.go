@@ -14,6 +14,8 @@ import (
 
 	"resq/access"
 	"resq/engine/policy"
+	"resq/registry"
+	"resq/registry/issuer"
 	"resq/server"
 )
 
@@ -45,6 +47,7 @@ func serveCommand() *cobra.Command {
 	f.BoolVar(&o.noWatch, "no-watch", false, "read catalog files again only on SIGHUP")
 	f.StringVar(&o.logFormat, "log-format", "", "text or json (default text on a terminal, else json)")
 	f.StringVar(&o.profile, "profile", "", "how the tools show themselves, where the client does not choose: see resq tools --help")
+	f.BoolVar(&from.demo, "demo", false, "give the people of built-in catalogs keys, and print them")
 	from.flags(cmd)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error { return serve(cmd, &from, o) }
 	return cmd
@@ -74,6 +77,7 @@ func serve(cmd *cobra.Command, from *source, how serving) error {
 		return err
 	}
 	defer func() { _ = o.close() }() // the engine of that moment
+	from.printKeys(cmd.ErrOrStderr(), o.packs)
 	if err := o.audited(ctx); err != nil {
 		return err
 	}
@@ -86,7 +90,7 @@ func serve(cmd *cobra.Command, from *source, how serving) error {
 		Version: version, Lang: o.lang, Local: o.local, Hosts: o.config.Hosts, Origins: o.config.Origins, Log: log,
 		Profile: profile, Secret: o.secret,
 	}
-	ctl, err := openControl(ctx, o.config, log, o.secret, false)
+	ctl, err := openControl(ctx, o.config, log, o.secret, o.config.Control.Admin != "")
 	if err != nil {
 		return err
 	}
@@ -121,7 +125,31 @@ func serve(cmd *cobra.Command, from *source, how serving) error {
 			return ring.find(ctx, key)
 		}
 	}
+	if err := ring.offer(ctx, o.config, o.engine.Catalog(), o.lang); err != nil {
+		return err
+	}
 	opts.Enabled = ring.enabled
+	if sum := o.config.Control.Admin; sum != "" {
+		if opts.API, err = issuer.New(issuer.Options{
+			Control: ctl, Admin: sum, Principal: ring.configured, Log: log,
+			Record: func(c registry.Call) {
+				if reload.journal != nil {
+					reload.journal.Add(c)
+				}
+			},
+		}); err != nil {
+			return err
+		}
+	}
+	journal, err := o.journal(ctl)
+	if err != nil {
+		return err
+	}
+	if journal != nil {
+		reload.journal = journal
+		opts.Record = func(c *server.Call) { journal.Add(keptCall(c)) }
+		opts.Unrecorded = journal.Dropped
+	}
 	reload.keys, reload.asks = ring, asks
 	if o.local == nil && (stdio || opts.Authenticate == nil) {
 		return errNoLocal
@@ -147,6 +175,18 @@ func serve(cmd *cobra.Command, from *source, how serving) error {
 	s, err := server.New(o.engine, opts)
 	if err != nil {
 		return err
+	}
+
+	// The journal ends last, with the last call.
+	recording, recorded := context.WithCancel(context.WithoutCancel(ctx))
+	var records sync.WaitGroup
+	defer records.Wait()
+	defer recorded()
+	if journal != nil {
+		records.Go(func() { journal.Run(recording) })
+		if ctl != nil && o.config.Audit.Keep > 0 {
+			records.Go(func() { forgetting(recording, ctl, o.config.Audit.Keep) })
+		}
 	}
 
 	var both sync.WaitGroup

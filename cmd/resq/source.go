@@ -38,7 +38,9 @@ type source struct {
 	timeout   time.Duration
 	state     string
 	lang      string
-	traced    bool // calls are, where the configuration says so
+	traced    bool              // calls are, where the configuration says so
+	demo      bool              // people of the packs get keys
+	keys      map[string]string // these, by name; they stay for as long as the program runs
 }
 
 // flags gives a command the flags of a source.
@@ -134,7 +136,7 @@ func (s *source) open(ctx context.Context, log *slog.Logger, progress io.Writer)
 		Secret: o.secret, Previous: o.config.Previous, Drivers: drivers(), Limits: o.config.Limits, MaxBytes: o.config.MaxBytes, Timeout: o.config.Timeout,
 		Writes: o.config.Writes, Statements: o.config.Budget.Statements, Log: log, Values: kv.Open, Version: version, Control: o.config.controlDSN(),
 	}
-	o.audit = &audit{dir: filepath.Join(stateDir(o.config.State), auditDir), secret: o.secret, log: log}
+	o.audit = &audit{dir: filepath.Join(stateDir(o.config.State), auditDir), secret: o.secret, texts: o.config.Audit.Arguments, log: log}
 	opts.Audit = o.audit
 	if slices.ContainsFunc(cat.Connections, func(c *schema.Connection) bool { return c.Control }) {
 		if err := os.MkdirAll(stateDir(o.config.State), 0o700); err != nil {
@@ -231,6 +233,9 @@ func (s *source) settings() (*config, error) {
 	}
 	c.Catalog = append(c.Catalog, s.catalogs...)
 	c.Packs = slices.Compact(append(c.Packs, s.packs...))
+	if err := s.people(c); err != nil {
+		return nil, err
+	}
 	if s.principal != "" {
 		c.Principal = s.principal
 	}

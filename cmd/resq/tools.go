@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"resq/registry"
 	"resq/server"
 )
 
@@ -25,6 +27,20 @@ func toolsCommand() *cobra.Command {
 		Example: "  resq tools --profile gemini\n  resq tools --tokens --lang zh --profile 'schema=flat&depth=1'",
 		Args:    cobra.NoArgs,
 	}
+	cmd.AddCommand(
+		controlCommand(&cobra.Command{Use: "status", Short: "List the tools that servers have loaded, whoever may call them", Args: cobra.NoArgs},
+			func(ctx context.Context, ctl *registry.Control, _ *config, _ []string) (any, error) {
+				return ctl.Tools(ctx)
+			}),
+		controlCommand(&cobra.Command{Use: "enable NAME", Short: "Switch a tool on again", Args: cobra.ExactArgs(1)},
+			func(ctx context.Context, ctl *registry.Control, _ *config, args []string) (any, error) {
+				return ctl.EnableTool(ctx, args[0], true)
+			}),
+		controlCommand(&cobra.Command{Use: "disable NAME", Short: "Switch a tool off for every key", Args: cobra.ExactArgs(1)},
+			func(ctx context.Context, ctl *registry.Control, _ *config, args []string) (any, error) {
+				return ctl.EnableTool(ctx, args[0], false)
+			}),
+	)
 	cmd.Flags().StringVar(&profile, "profile", "", "`profile` to show")
 	cmd.Flags().StringVar(&lang, "lang", "", "`language` of the descriptions: "+strings.Join(server.Languages(), ", ")+" (default en)")
 	cmd.Flags().BoolVar(&tokens, "tokens", false, "print the size instead: bytes, and an estimate of tokens")

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"resq/schema"
 	"resq/schema/query"
@@ -14,6 +15,15 @@ import (
 type View struct {
 	cat *schema.Catalog
 	who *Principal
+
+	mu      sync.Mutex
+	applied []applied
+}
+
+// An applied rule is one that decided which rows of a resource are seen, and by which of its cases; 0 is none.
+type applied struct {
+	resource *schema.Resource
+	at       int
 }
 
 // For gives the view of a principal. One whose user has to be looked up and was not is nobody here, so that a path
@@ -22,7 +32,7 @@ func For(c *schema.Catalog, who *Principal) *View {
 	if c.Owner != nil && who.User != "" && !who.known {
 		who = who.Nobody()
 	}
-	return &View{c, who}
+	return &View{cat: c, who: who}
 }
 
 // Who is the principal.
@@ -140,22 +150,52 @@ func (v *View) Rows(r *schema.Resource) Grant {
 	case r.Rows == nil:
 		return Grant{All: true}
 	case v.who.nobody:
+		v.apply(r, 0)
 		return Grant{}
 	case r.Rows.Rule == nil:
+		v.apply(r, 1)
 		return Grant{Cond: r.Rows.Cond}
 	}
 	c := v.decides(r)
 	if c == nil {
+		v.apply(r, 0)
 		return Grant{}
 	}
 	g := Grant{Case: 1}
 	for c != &r.Rows.Rule.Cases[g.Case-1] {
 		g.Case++
 	}
+	v.apply(r, g.Case)
 	if g.All = c.All; !c.All && !c.None {
 		g.Cond, g.Args = c.Rows, r.Rows.Args
 	}
 	return g
+}
+
+func (v *View) apply(r *schema.Resource, at int) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if a := (applied{r, at}); !slices.Contains(v.applied, a) {
+		v.applied = append(v.applied, a)
+	}
+}
+
+// Applied names the row rules that have decided so far: a rule by its name and the number of its case, a condition of a
+// resource's own by the resource; case 0 is that no row is seen.
+func (v *View) Applied() []string {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	var names []string
+	for _, a := range v.applied {
+		name := a.resource.Code + ".rows"
+		if rule := a.resource.Rows.Rule; rule != nil {
+			name = rule.Name
+		}
+		if name += ":" + strconv.Itoa(a.at); !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	return names
 }
 
 // Holds evaluates a condition on the principal's attributes, such as that of a case of a rule; nil always holds.

@@ -63,6 +63,11 @@ type Dialect interface {
 	// Append puts a key behind a path.
 	Append(w *Writer, path, key func(w *Writer))
 
+	// Given binds the value of a parameter of SQL of others, and writes its place.
+	Given(w *Writer, g *Given)
+	// Masked writes the image of a column's value.
+	Masked(w *Writer, column func(w *Writer), mask string)
+
 	// Assign writes a value that a column is to hold; f is nil where the catalog does not know the column.
 	Assign(w *Writer, f *schema.Field, a *plan.Arg)
 	// Stored writes a column in the form in which it is kept for an undo: what Assign takes back without a loss.

@@ -27,6 +27,7 @@ type Writer struct {
 	d     Dialect
 	args  *[]any
 	given *[]*plan.Arg
+	keys  *[]string // of arguments of SQL of others
 	fence bool
 	err   *error
 
@@ -38,12 +39,12 @@ type Writer struct {
 func (w *Writer) Grouped() bool { return w.grouped }
 
 func newWriter(d Dialect, fence bool) *Writer {
-	return &Writer{d: d, args: new([]any), given: new([]*plan.Arg), fence: fence, err: new(error)}
+	return &Writer{d: d, args: new([]any), given: new([]*plan.Arg), keys: new([]string), fence: fence, err: new(error)}
 }
 
 // part gives a writer for one clause: a text of its own, but the same arguments, in the order of writing.
 func (w *Writer) part() *Writer {
-	return &Writer{d: w.d, args: w.args, given: w.given, fence: w.fence, err: w.err}
+	return &Writer{d: w.d, args: w.args, given: w.given, keys: w.keys, fence: w.fence, err: w.err}
 }
 
 // SQL writes constant text.

@@ -99,18 +99,17 @@ func (c *checker) sources(x *Select) {
 	}
 }
 
-// find gives the source that a qualifier means from x outwards; nil is none.
+// find gives the source that a qualifier means from x outwards; nil is none. Whether capitals count differs between
+// databases: a name that is the same goes before one that differs in them.
 func find(x *Select, schema, name string) *Source {
-	for x != nil {
-		for _, s := range x.From {
-			if !strings.EqualFold(s.name(), name) {
-				continue
-			}
-			if schema == "" || s.Table != nil && s.Alias == "" && (s.Table.Schema == "" || strings.EqualFold(s.Table.Schema, schema)) {
-				return s
+	for _, equal := range []func(a, b string) bool{func(a, b string) bool { return a == b }, strings.EqualFold} {
+		for in := x; in != nil; in = in.query.around() {
+			for _, s := range in.From {
+				if equal(s.name(), name) && (schema == "" || s.Table != nil && s.Alias == "" && (s.Table.Schema == "" || strings.EqualFold(s.Table.Schema, schema))) {
+					return s
+				}
 			}
 		}
-		x = x.query.around()
 	}
 	return nil
 }

@@ -335,14 +335,14 @@ var callable = words("left right replace insert truncate if mod glob char date t
 // named reads a column, or a function with its schema.
 func (p *parser) named() error {
 	first := p.i
-	path := []string{p.cur().Text}
+	path := []string{p.meant(p.cur())}
 	p.i++
 	for p.sign(".") {
 		if t := p.peek(1); t.Kind != Word && t.Kind != Name {
 			p.i++
 			return p.unexpected("a column")
 		}
-		path = append(path, p.peek(1).Text)
+		path = append(path, p.meant(p.peek(1)))
 		p.i += 2
 	}
 	if p.sign("(") {
@@ -488,6 +488,7 @@ func (p *parser) cast() error {
 	if err := p.deeper(); err != nil {
 		return err
 	}
+	p.st.glued[p.i+1] = true
 	p.i += 2
 	param := p.cur().Kind == Marker && p.peek(1).word("as")
 	if err := p.operands(true); err != nil {
@@ -524,6 +525,7 @@ func (p *parser) castTo(tok int) string {
 }
 
 func (p *parser) convert() error {
+	p.st.glued[p.i+1] = true
 	p.i += 2
 	if err := p.operands(true); err != nil {
 		return err

@@ -244,16 +244,20 @@ func (p *parser) withs(q *Query) error {
 	}
 }
 
-// cte finds the query that an unqualified name means here; nil is none.
-func (p *parser) cte(name string) *CTE {
+// cte finds the query that an unqualified name means here; nil is none. Whether capitals count differs between databases,
+// so a name that differs in them alone is refused: it could mean a table.
+func (p *parser) cte(tok int, name string) (*CTE, error) {
 	for q := p.query; q != nil; q = q.outer {
 		for _, c := range q.With {
+			if c.Name == name {
+				return c, nil
+			}
 			if strings.EqualFold(c.Name, name) {
-				return c
+				return nil, p.refuse(tok, problem.SQLSyntax, problem.Quote(name)+" and "+problem.Quote(c.Name)+" differ in capitals alone", "write the name of the query as WITH has it")
 			}
 		}
 	}
-	return nil
+	return nil, nil
 }
 
 func (p *parser) term() (*Term, error) {
@@ -391,7 +395,7 @@ func (p *parser) item() (*Item, error) {
 		if p.nameLike(p.peek(k)) && p.peek(k+1).sign(".") && p.peek(k+2).sign("*") {
 			c := &Column{Star: true, First: p.i, Last: p.i + k + 2, in: p.in, query: p.query, use: inItem, item: it}
 			for j := 0; j <= k; j += 2 {
-				c.Path = append(c.Path, p.peek(j).Text)
+				c.Path = append(c.Path, p.meant(p.peek(j)))
 			}
 			p.i += k + 3
 			it.Star = c
@@ -432,7 +436,15 @@ func (p *parser) name(what string) (string, error) {
 		return "", p.unexpected(what)
 	}
 	p.i++
-	return p.st.Tokens[p.i-1].Text, nil
+	return p.meant(&p.st.Tokens[p.i-1]), nil
+}
+
+// meant is the name that a token stands for: PostgreSQL folds one without quotes.
+func (p *parser) meant(t *Token) string {
+	if t.Kind == Word && p.st.Dialect == Postgres {
+		return t.low
+	}
+	return t.Text
 }
 
 // names takes names in brackets, the first of which is already open.
@@ -457,7 +469,7 @@ func (p *parser) alias() (string, error) {
 	}
 	if t := p.cur(); t.Kind == Name || t.Kind == Word && !structural[t.low] && !p.session(t) {
 		p.i++
-		return t.Text, nil
+		return p.meant(t), nil
 	}
 	return "", nil
 }
@@ -507,7 +519,7 @@ func (p *parser) joined(s *Select) error {
 
 // source reads one entry of FROM.
 func (p *parser) source(s *Select) error {
-	lateral := p.st.Dialect != SQLite && p.take("lateral")
+	lateral := p.take("lateral")
 	if p.sign("(") {
 		if t := p.peek(1); t.word("select") || t.word("with") || t.word("values") || t.sign("(") && p.holdsQuery() {
 			p.i++
@@ -544,13 +556,13 @@ func (p *parser) source(s *Select) error {
 	} else if _, err := p.name("a table"); err != nil {
 		return err
 	}
-	path := []string{p.st.Tokens[first].Text}
+	path := []string{p.meant(&p.st.Tokens[first])}
 	for p.takeSign(".") {
-		n, err := p.name("a table")
-		if err != nil {
-			return err
+		if !p.nameLike(p.cur()) && !p.session(p.cur()) {
+			return p.unexpected("a table")
 		}
-		path = append(path, n)
+		path = append(path, p.meant(p.cur()))
+		p.i++
 	}
 	if p.sign("(") {
 		c, err := p.call(first)
@@ -574,7 +586,9 @@ func (p *parser) source(s *Select) error {
 	t := &Table{Name: path[len(path)-1], First: first, Last: p.i - 1}
 	if len(path) == 2 {
 		t.Schema = path[0]
-	} else if c := p.cte(t.Name); c != nil {
+	} else if c, err := p.cte(first, t.Name); err != nil {
+		return err
+	} else if c != nil {
 		return p.called(s, &Source{CTE: c})
 	}
 	p.st.Tables = append(p.st.Tables, t)

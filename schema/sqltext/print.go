@@ -35,6 +35,7 @@ func (s *Statement) Print(w Printer) {
 			}
 		}
 	}
+	names := s.names()
 	for i := 0; i < s.end; i++ {
 		if i > 0 && !s.Tokens[i].sign(".") && !s.Tokens[i-1].sign(".") && !s.glued[i] {
 			w.Text(" ")
@@ -58,7 +59,36 @@ func (s *Statement) Print(w Printer) {
 		default:
 			w.Text(s.quoted(&s.Tokens[i]))
 		}
+		if n := names[i]; n != "" {
+			w.Text(" AS " + s.quoted(&Token{Kind: Name, Text: n}))
+		}
 	}
+}
+
+// names gives the outputs without a name of their own, by their last tokens. Two databases call such an output what they
+// were sent, which is not what the author wrote, and tells of what stands in place of the tables.
+func (s *Statement) names() map[int]string {
+	out := map[int]string{}
+	if s.Dialect == Postgres {
+		return out
+	}
+	for _, sel := range s.selects {
+		for _, it := range sel.Items {
+			if it.Star != nil || it.Alias != "" || it.Expr.Column != nil {
+				continue
+			}
+			var b strings.Builder
+			for i := it.Expr.First; i <= it.Expr.Last; i++ {
+				if i > it.Expr.First && s.Tokens[i].Pos > s.Tokens[i-1].End {
+					b.WriteByte(' ')
+				}
+				b.WriteString(s.text[s.Tokens[i].Pos:s.Tokens[i].End])
+			}
+			name := []rune(strings.TrimSpace(b.String()))
+			out[it.Expr.Last] = string(name[:min(len(name), 64)])
+		}
+	}
+	return out
 }
 
 // quoted writes a token.

@@ -29,6 +29,9 @@ func (s *Statement) At(tok int) string {
 	return strconv.Itoa(line) + ":" + strconv.Itoa(col)
 }
 
+// CTEAt is where a named query is named, as line:column.
+func (s *Statement) CTEAt(c *CTE) string { return s.At(c.tok) }
+
 // A Param is one occurrence of :name.
 type Param struct {
 	Name string

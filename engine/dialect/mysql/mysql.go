@@ -44,6 +44,22 @@ func (Dialect) Placeholder(w *sqlgen.Writer, a *plan.Arg) {
 	w.SQL("?")
 }
 
+// Given binds the value of a parameter of SQL of others. A number is a decimal: compared with a text, MySQL would compare
+// doubles.
+func (d Dialect) Given(w *sqlgen.Writer, g *sqlgen.Given) {
+	if g.Kind != "number" || g.None {
+		d.ANSI.Given(w, g)
+		return
+	}
+	w.Keyed("", g.Value)
+	_, frac, _ := strings.Cut(g.Value, ".")
+	if strings.ContainsAny(g.Value, "eE") {
+		w.SQL("CAST(? AS DOUBLE)")
+		return
+	}
+	w.SQL("CAST(? AS DECIMAL(65, ").Int(int64(min(30, len(frac)))).SQL("))")
+}
+
 var geometries = map[string]bool{"geometry": true, "point": true, "linestring": true, "polygon": true, "multipoint": true,
 	"multilinestring": true, "multipolygon": true, "geometrycollection": true, "geomcollection": true}
 

@@ -112,7 +112,9 @@ func (c *connector) Connect(ctx context.Context) (driver.Conn, error) {
 
 // lasting says whether a statement may run more than once. A recursive one may not: MariaDB 10.11 ends, and
 // everybody's connections with it, where such a statement runs again after its tables were closed.
-func lasting(text string) bool { return !strings.Contains(text, "WITH ") }
+func lasting(text string) bool {
+	return !strings.Contains(text, "WITH ") && !strings.Contains(strings.ToUpper(text), "WITH ")
+}
 
 func (c *conn) session(ctx context.Context, timeout time.Duration, write bool) error {
 	rows, err := c.inner.QueryContext(ctx, "SELECT CONNECTION_ID(), VERSION()", nil)

@@ -69,6 +69,36 @@ func (Dialect) Placeholder(w *sqlgen.Writer, a *plan.Arg) {
 	w.SQL("$").Int(int64(w.Bind(a, v, true))).SQL(cast)
 }
 
+// Given binds the value of a parameter of SQL of others as its text, of which PostgreSQL makes what the place wants; one
+// number stands for all places of one type, since two expressions are the same only then. Asked whether it is NULL, it
+// gets the type that it was declared with.
+func (Dialect) Given(w *sqlgen.Writer, g *sqlgen.Given) {
+	v := g.Plain()
+	if n, ok := v.(int64); ok {
+		v = strconv.FormatInt(n, 10)
+	}
+	key := g.Name + " " + g.Cast
+	if g.Asked && g.Cast == "" {
+		key = g.Name + " as declared"
+	}
+	n := int64(w.Keyed(key, v))
+	if !g.Asked || g.Cast != "" {
+		w.SQL("$").Int(n)
+		return
+	}
+	kinds := map[string]sqlgen.Text{"integer": "bigint", "number": "numeric", "boolean": "integer", "date": "date"}
+	kind := kinds[g.Kind]
+	if kind == "" {
+		kind = "text"
+	}
+	w.SQL("CAST($").Int(n).SQL(" AS ").SQL(kind).SQL(")")
+}
+
+// Masked writes the image of a column's value.
+func (Dialect) Masked(w *sqlgen.Writer, column func(w *sqlgen.Writer), mask string) {
+	w.Image(column, func() { column(w); w.SQL("::text") }, mask)
+}
+
 // Null writes NULL under a type, which PostgreSQL needs where nothing else gives it one.
 func (Dialect) Null(w *sqlgen.Writer, t schema.Type) {
 	w.SQL("NULL")

@@ -23,6 +23,35 @@ func New() Dialect { return Dialect{} }
 // Name is sqlite.
 func (Dialect) Name() string { return "sqlite" }
 
+// Given binds the value of a parameter of SQL of others.
+func (d Dialect) Given(w *sqlgen.Writer, g *sqlgen.Given) {
+	if g.Kind != "number" || g.None {
+		d.ANSI.Given(w, g)
+		return
+	}
+	v, _ := number(g.Value)
+	w.Keyed("", v)
+	w.SQL("?")
+}
+
+// Masked writes the image of a column's value.
+func (Dialect) Masked(w *sqlgen.Writer, column func(w *sqlgen.Writer), mask string) {
+	w.SQL("CASE WHEN ")
+	column(w)
+	w.SQL(" IS NULL THEN NULL ")
+	if mask == "last4" {
+		text := func() { w.SQL("CAST("); column(w); w.SQL(" AS TEXT)") }
+		w.SQL("WHEN LENGTH(")
+		text()
+		w.SQL(") > 4 THEN PRINTF('%.*c', LENGTH(")
+		text()
+		w.SQL(") - 4, '*') || SUBSTR(")
+		text()
+		w.SQL(", -4) ")
+	}
+	w.SQL("ELSE '****' END")
+}
+
 // Placeholder binds a value in the form in which SQLite stores it: decimals are numbers, booleans 0 and 1,
 // dates texts.
 func (Dialect) Placeholder(w *sqlgen.Writer, a *plan.Arg) {

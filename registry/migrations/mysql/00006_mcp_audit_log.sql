@@ -1,7 +1,7 @@
 -- +goose Up
 CREATE TABLE IF NOT EXISTS mcp_audit_log (
   id BIGINT NOT NULL AUTO_INCREMENT PRIMARY KEY,
-  request_id CHAR(36) NOT NULL,
+  request_id VARCHAR(36) NOT NULL,
   token_id BIGINT NULL,
   user_id VARCHAR(64) NULL,
   principal VARCHAR(190) NULL,

@@ -1,0 +1,94 @@
+package main
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"resq/registry"
+	"resq/schema"
+	"resq/server"
+)
+
+// The places that calls are kept in.
+const (
+	callsInControl = "control" // the control database
+	callsInFiles   = "files"   // the audit's files in the state directory, where writes are kept anyhow
+)
+
+// An auditConfig says where calls are kept, and for how long.
+type auditConfig struct {
+	Calls     []string      // nil is the control database, where there is one
+	Arguments bool          // as text in the files too, not only their HMAC
+	Keep      time.Duration // of the control database's; 0 is for ever
+}
+
+// journal makes what keeps the calls of a server; nil is nothing.
+func (o *opened) journal(ctl *registry.Control) (*registry.Journal, error) {
+	want := o.config.Audit.Calls
+	if want == nil && ctl != nil {
+		want = []string{callsInControl}
+	}
+	var in *registry.Control
+	var file func() *registry.Log
+	if slices.Contains(want, callsInControl) {
+		in = ctl
+	}
+	if slices.Contains(want, callsInFiles) {
+		if _, err := o.audit.open(); err != nil {
+			return nil, failure{err}
+		}
+		file = func() *registry.Log {
+			f, err := o.audit.open()
+			if err != nil {
+				return nil
+			}
+			return f
+		}
+	}
+	if in == nil && file == nil {
+		return nil, nil
+	}
+	j := registry.NewJournal(in, file, o.audit.log)
+	j.Masked(maskedFields(o.engine.Catalog()))
+	return j, nil
+}
+
+// maskedFields says which fields of a catalog answers mask, by every name that they have.
+func maskedFields(cat *schema.Catalog) func(string) bool {
+	names := map[string]bool{}
+	for _, r := range cat.Resources {
+		for _, f := range r.Fields {
+			if f.Mask != "" {
+				names[f.Code], names[f.Column] = true, true
+			}
+		}
+	}
+	return func(name string) bool { return names[name] }
+}
+
+// keptCall is a call as the journal takes it.
+func keptCall(c *server.Call) registry.Call {
+	k := registry.Call{
+		Time: c.Time, Request: c.RequestID, Tool: c.Tool, Arguments: c.Arguments, Outcome: c.Outcome, Code: string(c.Code), Rows: c.Rows, Took: c.Took,
+		Client: c.Client, Version: c.Version, Rules: c.Rules, Statements: c.Statements,
+	}
+	if w := c.Who; w != nil {
+		k.Token, k.Key, k.User, k.Principal = w.Token, w.Key, w.User, w.Name
+	}
+	return k
+}
+
+// forgetting deletes calls that are old enough, once an hour, until ctx ends.
+func forgetting(ctx context.Context, ctl *registry.Control, keep time.Duration) {
+	tick := time.NewTicker(time.Hour)
+	defer tick.Stop()
+	for {
+		_, _ = ctl.ForgetCalls(ctx, time.Now().Add(-keep)) // the next hour tries again
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+	}
+}

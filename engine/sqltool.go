@@ -1,0 +1,481 @@
+package engine
+
+import (
+	"context"
+	"database/sql/driver"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+
+	"resq/engine/plan"
+	"resq/engine/policy"
+	"resq/engine/sqlgen"
+	"resq/schema"
+	"resq/schema/problem"
+	"resq/schema/query"
+	"resq/schema/sqltext"
+)
+
+// A SQLLimits bounds the answers of SQL of others, in rows.
+type SQLLimits struct {
+	Default int64 // of a tool without maxRows; 1000
+	Max     int64 // of any; 10000
+}
+
+func (l SQLLimits) filled() SQLLimits {
+	if l.Default <= 0 {
+		l.Default = 1000
+	}
+	if l.Max <= 0 {
+		l.Max = 10_000
+	}
+	l.Default = min(l.Default, l.Max)
+	return l
+}
+
+// foreigners keeps what was read of SQL of others: statements by connection and text, and the columns of tables that no
+// resource declares.
+type foreigners struct {
+	mu         sync.Mutex
+	statements map[statementKey]*schema.Statement
+	columns    map[string][]string
+}
+
+type statementKey struct {
+	conn *schema.Connection
+	text string
+}
+
+// maxForeign bounds what is kept of statements that clients send.
+const maxForeign = 1000
+
+// foreign reads a statement for a connection, once.
+func (e *Engine) foreign(conn *schema.Connection, text string) (*schema.Statement, error) {
+	k := statementKey{conn, text}
+	e.others.mu.Lock()
+	st := e.others.statements[k]
+	e.others.mu.Unlock()
+	if st != nil {
+		return st, nil
+	}
+	st, err := e.cat.Foreign(conn, text)
+	if err != nil {
+		return nil, err
+	}
+	e.others.mu.Lock()
+	defer e.others.mu.Unlock()
+	if e.others.statements == nil || len(e.others.statements) > maxForeign {
+		e.others.statements = map[statementKey]*schema.Statement{}
+	}
+	e.others.statements[k] = st
+	return st, nil
+}
+
+// columns are those of a table that no resource declares and that has masks. A mask of a column that is not there stops
+// every statement on the table: hiding nothing is not what was meant.
+func (e *Engine) columns(ctx context.Context, conn *schema.Connection, u *schema.Use) ([]string, error) {
+	key := conn.Name + "\x00" + strings.ToLower(u.Schema) + "\x00" + strings.ToLower(u.Table)
+	e.others.mu.Lock()
+	names := e.others.columns[key]
+	e.others.mu.Unlock()
+	if names != nil {
+		return names, nil
+	}
+	db := e.dbs[conn]
+	st := sqlgen.Outputs(db.driver, u.Schema, u.Table)
+	err := db.query(ctx, st.SQL, st.Args, func(rows driver.Rows) error {
+		names = slices.Clone(rows.Columns())
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	for m := range u.Masks {
+		if !slices.ContainsFunc(names, func(n string) bool { return strings.EqualFold(n, m) }) {
+			return nil, problem.List{{Code: problem.DataIntegrity, Stage: problem.Policy, Message: "a mask of this table does not fit the database",
+				Err: fmt.Errorf("connection %s: table %s has no column %s, which masking names", conn.Name, u.Table, m)}}
+		}
+	}
+	e.others.mu.Lock()
+	defer e.others.mu.Unlock()
+	if e.others.columns == nil {
+		e.others.columns = map[string][]string{}
+	}
+	e.others.columns[key] = names
+	return names, nil
+}
+
+// sees says whether all that a SQL tool reads by name is there for a principal.
+func (e *Engine) sees(who *policy.Principal, t *schema.Tool) bool {
+	if b := t.SQL.Bypass; b != nil && !slices.Contains(b.Principals, who.Name) {
+		return false
+	}
+	st, err := e.foreign(t.SQL.Default, t.SQL.Text)
+	if err != nil {
+		return false
+	}
+	return readable(policy.For(e.cat, asTool(who)), st)
+}
+
+func readable(v *policy.View, st *schema.Statement) bool {
+	for _, r := range st.Reads() {
+		if !v.Visible(r) {
+			return false
+		}
+		for _, f := range r.Fields {
+			if !v.Readable(f) && slices.ContainsFunc(st.Columns, func(c *sqltext.Column) bool { return !c.Star && strings.EqualFold(c.Path[len(c.Path)-1], f.Column) }) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// sqlTool answers a call of a SQL tool.
+func (e *Engine) sqlTool(ctx context.Context, who *policy.Principal, t *schema.Tool, call Call) (*Answer, error) {
+	given, conn, err := e.given(t, call.Args)
+	if err != nil {
+		return nil, err
+	}
+	st, err := e.foreign(conn, t.SQL.Text)
+	if err != nil {
+		return nil, problem.List{{Code: problem.InvalidArgument, Stage: problem.Shape, At: "/system", Message: "the tool cannot run on " + problem.Quote(conn.Name), Err: err}}
+	}
+	limit := e.opts.SQL.Default
+	if t.SQL.MaxRows > 0 {
+		limit = min(int64(t.SQL.MaxRows), e.opts.SQL.Max)
+	}
+	if b := t.SQL.Bypass; b != nil {
+		e.opts.Log.Info("row rules bypassed", "tool", t.Name, "request", call.Request, "principal", who.Name, "key", who.Key, "owner", b.Owner, "reason", b.Reason)
+	}
+	return e.runForeign(ctx, &foreignCall{who: asTool(who), st: st, given: given, limit: limit, free: t.SQL.Bypass != nil})
+}
+
+// given reads the arguments of a SQL tool. One that was not given and has no default is NULL, and so is one that was
+// given as null where it need not be given (D-012).
+func (e *Engine) given(t *schema.Tool, raw []byte) (map[string]sqlgen.Given, *schema.Connection, error) {
+	names := make([]string, 0, len(t.Params)+1)
+	for _, p := range t.Params {
+		names = append(names, p.Name)
+	}
+	if t.SQL.Choice != nil {
+		names = append(names, "system")
+	}
+	args, err := query.Args(raw, names, e.opts.Limits)
+	if err != nil {
+		return nil, nil, err
+	}
+	conn := t.SQL.Default
+	out := make(map[string]sqlgen.Given, len(t.Params))
+	v := &values{of: map[*schema.Param]value{}, lang: t.Lang}
+	var probs problem.List
+	for _, a := range args {
+		p := t.Param(a.Name)
+		switch {
+		case p == nil: // system
+			i := slices.IndexFunc(t.SQL.Choice, func(c *schema.Connection) bool { return c.Name == a.Text && a.Kind == "string" })
+			if a.Kind == "null" {
+				continue
+			}
+			if i < 0 {
+				probs = append(probs, argument("system", "there is no such database here", "one of: "+strings.Join(connectionNames(t.SQL.Choice), ", ")))
+				continue
+			}
+			conn = t.SQL.Choice[i]
+		case a.Kind == "null" && p.Required:
+			probs = append(probs, argument(p.Name, "expected "+article(p.Type)+", not null", p.Hint()))
+		case a.Kind == "null":
+			out[p.Name] = sqlgen.Given{Kind: t.SQL.Kinds[p], None: true}
+		case strings.ContainsRune(a.Text, 0):
+			probs = append(probs, argument(p.Name, "the value holds a NUL character", ""))
+		default:
+			told := len(probs)
+			v.read(p, a, &probs)
+			if len(probs) == told {
+				text := v.of[p].text
+				if p.MaxLength > 0 && len([]rune(text)) > p.MaxLength {
+					probs = append(probs, argument(p.Name, problem.Quote(text)+" has more than "+strconv.Itoa(p.MaxLength)+" characters", ""))
+				}
+				out[p.Name] = sqlgen.Given{Kind: t.SQL.Kinds[p], Value: text}
+			}
+		}
+	}
+	for _, p := range t.Params {
+		if _, ok := out[p.Name]; ok {
+			continue
+		}
+		switch {
+		case p.HasDefault:
+			out[p.Name] = sqlgen.Given{Kind: t.SQL.Kinds[p], Value: p.Default}
+		case !p.Required:
+			out[p.Name] = sqlgen.Given{Kind: t.SQL.Kinds[p], None: true}
+		case len(probs) == 0 || !slices.ContainsFunc(args, func(a query.Arg) bool { return a.Name == p.Name }):
+			probs = append(probs, argument(p.Name, "missing "+p.Name, p.Type))
+		}
+	}
+	if err := probs.Err(); err != nil {
+		return nil, nil, err
+	}
+	return out, conn, nil
+}
+
+func connectionNames(list []*schema.Connection) []string {
+	names := make([]string, len(list))
+	for i, c := range list {
+		names[i] = c.Name
+	}
+	return names
+}
+
+// A foreignCall is one run of SQL of others.
+type foreignCall struct {
+	who   *policy.Principal
+	st    *schema.Statement
+	given map[string]sqlgen.Given
+	limit int64 // rows that are shown
+	free  bool  // row rules are bypassed
+	bytes int   // of the rows; 0 is the usual budget
+}
+
+// render writes the statement with the shadows of the tables that have any.
+func (e *Engine) renderForeign(ctx context.Context, c *foreignCall, fence bool) (*sqlgen.Statement, error) {
+	v := policy.For(e.cat, c.who)
+	var tables []*sqltext.Table
+	var covers []plan.Cover
+	for _, t := range c.st.Tables {
+		u := c.st.Uses[t]
+		cover := plan.Cover{Use: u, Free: c.free}
+		if len(u.Resources) == 0 {
+			if len(u.Masks) == 0 {
+				continue // nothing is said of it
+			}
+			names, err := e.columns(ctx, c.st.Connection, u)
+			if err != nil {
+				return nil, err
+			}
+			cover.Columns = names
+		}
+		tables, covers = append(tables, t), append(covers, cover)
+	}
+	list, err := plan.Shadows(v, covers, e.options(ctx, v, nil))
+	if err != nil {
+		return nil, err
+	}
+	f := &sqlgen.Foreign{Statement: c.st.Statement, Shadows: map[*sqltext.Table]*plan.Shadow{}, Given: func(name string) sqlgen.Given { return c.given[name] }}
+	for i, t := range tables {
+		f.Shadows[t] = list[i]
+	}
+	f.Limit = c.limit + 1 // one more shows that there is more
+	if own := c.st.Limit(); own != nil {
+		f.Offset = own.Offset
+		if own.Rows >= 0 {
+			f.Limit = min(f.Limit, own.Rows)
+		}
+	}
+	return f.Render(e.dbs[c.st.Connection].driver, fence)
+}
+
+// runForeign runs SQL of others and says what it gave as sql-tools has it: an object with the rows as objects.
+func (e *Engine) runForeign(ctx context.Context, c *foreignCall) (*Answer, error) {
+	db := e.dbs[c.st.Connection]
+	leave, err := db.queue.enter(ctx, c.who)
+	if err != nil {
+		return nil, err
+	}
+	defer leave()
+	ctx, cancel := context.WithTimeout(ctx, db.timeout)
+	defer cancel()
+	run := func(fence bool) (*foreignRows, error) {
+		st, err := e.renderForeign(ctx, c, fence)
+		if err != nil {
+			return nil, err
+		}
+		return e.readForeign(ctx, db, c, st)
+	}
+	rows, err := run(false)
+	if err != nil && db.fault(ctx, err).Code == problem.DataError {
+		rows, err = run(true) // as in execute: a fault is told only when it comes from rows that are seen
+	}
+	if err != nil {
+		return nil, problem.List{db.fault(ctx, err)}
+	}
+	return e.answerForeign(c, rows), nil
+}
+
+// foreignRows are the rows of SQL of others, encoded as they were read.
+type foreignRows struct {
+	names []string
+	body  []byte
+	n     int64
+	more  bool
+	cut   bool // by the budget of bytes
+}
+
+// kindOf gives the type that a value of the database is encoded as.
+func kindOf(dbType string) schema.Type {
+	name, _, _ := strings.Cut(strings.ToUpper(strings.TrimPrefix(dbType, "UNSIGNED ")), "(")
+	switch strings.TrimSpace(name) {
+	case "INT", "INTEGER", "BIGINT", "SMALLINT", "TINYINT", "MEDIUMINT", "INT2", "INT4", "INT8", "YEAR":
+		return schema.Type{Kind: schema.Integer}
+	case "DECIMAL", "NUMERIC":
+		return schema.Type{Kind: schema.Decimal}
+	case "FLOAT", "DOUBLE", "REAL", "FLOAT4", "FLOAT8", "DOUBLE PRECISION":
+		return schema.Type{Kind: schema.Number}
+	case "BOOL", "BOOLEAN":
+		return schema.Type{Kind: schema.Bool}
+	case "DATE":
+		return schema.Type{Kind: schema.Date}
+	case "DATETIME", "TIMESTAMP", "TIMESTAMPTZ":
+		return schema.Type{Kind: schema.DateTime}
+	case "JSON", "JSONB":
+		return schema.Type{Kind: schema.JSON}
+	}
+	return schema.Type{Kind: schema.Any}
+}
+
+// foreignColumns says how the outputs are encoded. Two of one name are told apart by a number.
+func foreignColumns(rows driver.Rows, d Driver) ([]column, []string) {
+	dbType := typesOf(rows)
+	names := slices.Clone(rows.Columns())
+	cols := make([]column, len(names))
+	seen := map[string]int{}
+	for i, n := range names {
+		if seen[n]++; seen[n] > 1 {
+			names[i] = n + "_" + strconv.Itoa(seen[n])
+		}
+		c := column{name: names[i], dbType: dbType(i), computed: true}
+		c.t = kindOf(c.dbType)
+		c.decode = d.Decode(c.dbType, nil)
+		c.quoted = appendString(nil, names[i])
+		cols[i] = c
+	}
+	return cols, names
+}
+
+func (e *Engine) readForeign(ctx context.Context, db *database, c *foreignCall, st *sqlgen.Statement) (*foreignRows, error) {
+	r := &foreignRows{body: make([]byte, 0, 1024)}
+	room := c.bytes
+	if room == 0 {
+		room = e.opts.MaxBytes
+	}
+	err := db.query(ctx, st.SQL, st.Args, func(rows driver.Rows) error {
+		var cols []column
+		cols, r.names = foreignColumns(rows, db.driver)
+		vals := make([]driver.Value, len(cols))
+		var one []byte
+		return each(ctx, rows, vals, func() (bool, error) {
+			if r.n == c.limit {
+				r.more = true
+				return false, nil
+			}
+			one = append(one[:0], '\n', '{')
+			for i := range cols {
+				if i > 0 {
+					one = append(one, ',')
+				}
+				one = append(append(one, cols[i].quoted...), ':')
+				one = cols[i].json(one, cols[i].settled(vals[i]))
+			}
+			one = append(one, '}')
+			if r.n > 0 {
+				r.body = append(r.body, ',')
+			}
+			if len(r.body)+len(one) > room && (r.n > 0 || len(one) > hardBytes) {
+				if r.n == 0 {
+					return false, problem.List{{Code: problem.LimitExceeded, Stage: problem.Database, Message: "one row is larger than an answer may be"}}
+				}
+				r.body = r.body[:len(r.body)-1]
+				r.more, r.cut = true, true
+				return false, nil
+			}
+			r.body = append(r.body, one...)
+			r.n++
+			return true, nil
+		})
+	})
+	return r, err
+}
+
+// answerForeign is the answer of SQL of others: all of sql-tools' keys, and what has to be said (D-019).
+func (e *Engine) answerForeign(c *foreignCall, r *foreignRows) *Answer {
+	b := append(make([]byte, 0, len(r.body)+256), `{"success":true,"data":[`...)
+	b = append(b, r.body...)
+	b = append(b, `],"rowCount":`...)
+	b = strconv.AppendInt(b, r.n, 10)
+	b = append(b, `,"limitApplied":`...)
+	b = strconv.AppendInt(b, c.limit, 10)
+	b = append(b, `,"truncated":`...)
+	b = strconv.AppendBool(b, r.more)
+	var warnings []string
+	switch {
+	case r.cut:
+		warnings = append(warnings, "the answer was cut at "+strconv.FormatInt(r.n, 10)+" rows because it would be too large; narrow it")
+	case r.more:
+		warnings = append(warnings, "there are more than "+strconv.FormatInt(c.limit, 10)+" rows; narrow the arguments")
+	}
+	skipped := e.skipped(c.st)
+	for _, s := range skipped {
+		w := "the rows of " + s.table + " usually need the condition " + s.filter.SQL
+		if s.filter.Reason != "" {
+			w += ": " + s.filter.Reason
+		}
+		warnings = append(warnings, w)
+	}
+	if warnings != nil {
+		b = append(b, `,"warnings":[`...)
+		for i, w := range warnings {
+			if i > 0 {
+				b = append(b, ',')
+			}
+			b = appendString(b, w)
+		}
+		b = append(b, ']')
+	}
+	if skipped != nil {
+		b = append(b, `,"skippedFilters":[`...)
+		for i, s := range skipped {
+			if i > 0 {
+				b = append(b, ',')
+			}
+			b = appendString(append(b, `{"table":`...), s.table)
+			b = appendString(append(b, `,"sql":`...), s.filter.SQL)
+			if s.filter.Reason != "" {
+				b = appendString(append(b, `,"reason":`...), s.filter.Reason)
+			}
+			b = append(b, '}')
+		}
+		b = append(b, ']')
+	}
+	return &Answer{Text: append(b, '}'), Rows: int(r.n), Cut: r.cut}
+}
+
+// A skippedFilter is a condition that a statement does without.
+type skippedFilter struct {
+	table  string
+	filter schema.Filter
+}
+
+// skipped finds the conditions of annotations of which a statement uses no column (D-043).
+func (e *Engine) skipped(st *schema.Statement) []skippedFilter {
+	var out []skippedFilter
+	seen := map[*schema.Annotation]bool{}
+	for _, t := range st.Tables {
+		u := st.Uses[t]
+		a := e.cat.Note(st.Connection, u.Schema, u.Table)
+		if a == nil || seen[a] {
+			continue
+		}
+		seen[a] = true
+		for _, f := range a.Filters {
+			used := slices.ContainsFunc(f.Columns, func(name string) bool {
+				return slices.ContainsFunc(st.Columns, func(c *sqltext.Column) bool { return !c.Star && strings.EqualFold(c.Path[len(c.Path)-1], name) })
+			})
+			if !used {
+				out = append(out, skippedFilter{strings.TrimPrefix(a.Schema+"."+a.Table, "."), f})
+			}
+		}
+	}
+	return out
+}

@@ -1,0 +1,72 @@
+package engine
+
+import (
+	"context"
+	"slices"
+	"sync"
+
+	"resq/engine/policy"
+)
+
+// A Trace gathers what was done for one call, for its record in an audit. The zero value is ready.
+type Trace struct {
+	mu         sync.Mutex
+	rules      []string
+	statements []string
+}
+
+// maxTraced bounds the statements that a trace keeps; a call that needs more repeats itself.
+const maxTraced = 64
+
+type traceKey struct{}
+
+// WithTrace lets a call gather what is done for it. It takes no part in the answer.
+func WithTrace(ctx context.Context, t *Trace) context.Context {
+	return context.WithValue(ctx, traceKey{}, t)
+}
+
+// Rules are the names of the row rules that applied, each once.
+func (t *Trace) Rules() []string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return slices.Clone(t.rules)
+}
+
+// Statements are the texts of the statements that ran, each once, without their arguments. They are for Fingerprint:
+// no caller may see them.
+func (t *Trace) Statements() []string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return slices.Clone(t.statements)
+}
+
+// traceStatement notes a statement that runs.
+func traceStatement(ctx context.Context, text string) {
+	if t, _ := ctx.Value(traceKey{}).(*Trace); t != nil {
+		t.mu.Lock()
+		defer t.mu.Unlock()
+		if len(t.statements) < maxTraced && !slices.Contains(t.statements, text) {
+			t.statements = append(t.statements, text)
+		}
+	}
+}
+
+// traceRules notes the row rules that a view has applied so far.
+func traceRules(ctx context.Context, v *policy.View) {
+	if t, _ := ctx.Value(traceKey{}).(*Trace); t != nil {
+		t.mu.Lock()
+		defer t.mu.Unlock()
+		for _, name := range v.Applied() {
+			if !slices.Contains(t.rules, name) {
+				t.rules = append(t.rules, name)
+			}
+		}
+	}
+}
+
+// Fingerprint names a statement without telling it.
+func Fingerprint(text string) string {
+	d := newDigest("resq-sql-v1")
+	d.text(text)
+	return d.String()[:16]
+}

@@ -1,0 +1,137 @@
+package registry
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"resq/testdb"
+)
+
+// A-083, E-16, B-014: a call is kept with all that it is to have, masked, in the database and in the files.
+func TestJournal(t *testing.T) {
+	testdb.Each(t, func(t *testing.T, e testdb.Engine) {
+		c, _ := migratedControl(t, e)
+		dir := t.TempDir()
+		files, err := Open(dir, Options{Secret: testSecret, KeepArguments: true, Log: slog.New(slog.DiscardHandler)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		j := NewJournal(c, func() *Log { return files }, slog.New(slog.DiscardHandler))
+		j.Masked(func(f string) bool { return f == "phone" })
+		ctx, stop := context.WithCancel(t.Context())
+		at := time.Date(2027, 1, 2, 3, 4, 5, 678000000, time.UTC)
+		for i := range 350 {
+			j.Add(Call{Time: at, Request: fmt.Sprintf("r%d", i), Token: int64(i % 2), Key: "k", User: "42", Principal: "user:42", Tool: "res-query",
+				Arguments: []byte(`{"data":{"phone":"secret"},"x":"13812345678"}`), Outcome: "ok", Rows: 7, Took: 1234 * time.Millisecond, Client: "::1", Version: 2,
+				Rules: []string{"own:1", "site:2"}, Statements: []string{"SELECT 2", "SELECT 1"}})
+		}
+		j.Add(Call{Time: at, Request: "last", Outcome: "denied", Code: "PERMISSION_DENIED", Arguments: []byte(strings.Repeat("x", 20_000))})
+		done := make(chan struct{})
+		go func() { j.Run(ctx); close(done) }()
+		stop() // what was taken over is still kept
+		<-done
+		list, err := c.Calls(t.Context(), 0, 1000)
+		if err != nil || len(list) != 351 || j.Dropped() != 0 {
+			t.Fatalf("%d calls, %d dropped, %v", len(list), j.Dropped(), err)
+		}
+		want := KeptCall{ID: list[1].ID, Time: at, Request: "r349", Token: 1, User: "42", Principal: "user:42", Key: "k", Tool: "res-query", Arguments: `{"data":{"phone":"***"},"x":"138****5678"}`,
+			Outcome: "ok", Rows: 7, Ms: 1234, Client: "::1", Version: 2, Rules: "own:1 site:2", SQL: list[1].SQL}
+		if list[1] != want || len(want.SQL) != 33 || strings.Contains(want.SQL, "SELECT") {
+			t.Errorf("%+v\n%+v", list[1], want)
+		}
+		if last := list[0]; last.Request != "last" || last.Tool != "unknown" || last.Outcome != "denied" || last.Code != "PERMISSION_DENIED" || len(last.Arguments) > maxArguments || last.Token != 0 {
+			t.Errorf("%+v", last)
+		}
+		if list, err := c.Calls(t.Context(), 1, 10); err != nil || len(list) != 10 || list[0].Token != 1 {
+			t.Errorf("of one key: %v %v", list, err)
+		}
+		if err := files.Close(); err != nil {
+			t.Fatal(err)
+		}
+		var calls int
+		for line := range strings.Lines(readAll(t, dir)) {
+			if strings.Contains(line, `"event":"call"`) {
+				calls++
+				if strings.Contains(line, "secret") || strings.Contains(line, "13812345678") {
+					t.Fatal(line)
+				}
+			}
+			if strings.Contains(line, `"r349"`) {
+				for _, part := range []string{`"key_id":"k"`, `"tool":"res-query"`, `"code":"OK"`, `"rows":7`, `"ms":1234`, `"args":{"data":{"phone":"***"},"x":"138****5678"}`, `"user_id":"42"`,
+					`"outcome":"ok"`, `"client_ip":"::1"`, `"schema_version":2`, `"rules":["own:1","site:2"]`, `"statement":"` + want.SQL + `"`} {
+					if !strings.Contains(line, part) {
+						t.Errorf("no %s in %s", part, line)
+					}
+				}
+			}
+		}
+		if calls != 351 {
+			t.Errorf("%d calls in the files", calls)
+		}
+		// Old ones are forgotten.
+		for i, n := range []int64{0, 351, 0} {
+			before := at.Add(time.Duration(i) * time.Hour)
+			if got, err := c.ForgetCalls(t.Context(), before); err != nil || got != n {
+				t.Errorf("before %s: %d %v", before, got, err)
+			}
+		}
+	})
+}
+
+func readAll(t *testing.T, dir string) string {
+	t.Helper()
+	paths, err := filepath.Glob(filepath.Join(dir, "*", "*.jsonl"))
+	if err != nil || len(paths) == 0 {
+		t.Fatal(paths, err)
+	}
+	var b strings.Builder
+	for _, p := range paths {
+		raw, err := os.ReadFile(p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		b.Write(raw)
+	}
+	return b.String()
+}
+
+// Reads do not wait for the audit: with a database that does not answer, a call is taken over at once, some thousands
+// wait, what comes then is counted, and what waited is kept when the database is back.
+func TestJournalWithoutDatabase(t *testing.T) {
+	c, _ := migratedControl(t, testdb.Engine{Name: testdb.SQLite})
+	blocked, err := c.db.Conn(t.Context()) // the only connection
+	if err != nil {
+		t.Fatal(err)
+	}
+	j := NewJournal(c, nil, slog.New(slog.DiscardHandler))
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	done := make(chan struct{})
+	go func() { j.Run(ctx); close(done) }()
+	start := time.Now()
+	for range journalRoom + 1000 {
+		j.Add(Call{Time: start, Tool: "res-query", Outcome: "ok"})
+	}
+	if took := time.Since(start); took > time.Second {
+		t.Errorf("%d calls took %s", journalRoom, took)
+	}
+	dropped := j.Dropped()
+	if dropped < 500 || dropped > 1000 {
+		t.Errorf("%d were dropped", dropped)
+	}
+	if err := blocked.Close(); err != nil {
+		t.Fatal(err)
+	}
+	stop()
+	<-done
+	list, err := c.Calls(t.Context(), 0, 100_000)
+	if err != nil || int64(len(list))+j.Dropped() != journalRoom+1000 || len(list) < journalRoom-journalBatch {
+		t.Errorf("%d kept and %d dropped of %d, %v", len(list), j.Dropped(), journalRoom+1000, err)
+	}
+}

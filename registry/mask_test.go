@@ -1,0 +1,77 @@
+package registry
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+)
+
+// B-014: phone numbers as 138****5678, in whatever way they are written; keys not at all.
+func TestMaskText(t *testing.T) {
+	key := "xqak_" + strings.Repeat("ABCDEFGH234567", 4)[:52]
+	for in, want := range map[string]string{
+		"":                                   "",
+		"13812345678":                        "138****5678",
+		"tel 138-1234-5678.":                 "tel 138****5678.",
+		"138 1234 5678":                      "138****5678",
+		"+8613812345678":                     "+86138****5678",
+		"联系人13812345678，谢谢":                  "联系人138****5678，谢谢",
+		"a13812345678,19912345678":           "a138****5678,199****5678",
+		"12812345678":                        "12812345678",
+		"138123456789":                       "138123456789",
+		"913812345678":                       "913812345678",
+		"1381234567":                         "1381234567",
+		"138--1234-5678":                     "138--1234-5678",
+		"2027-01-31 13:00:00":                "2027-01-31 13:00:00",
+		"key " + key + " is":                 "key xqak_*** is",
+		"Authorization: Bearer abcdefgh":     "Authorization: Bearer ***",
+		"bearer of news":                     "bearer of news",
+		"order_no":                           "order_no",
+		"resq_ABC":                           "resq_ABC",
+		"CREDITS_" + strings.Repeat("A", 60): "CREDITS_" + strings.Repeat("A", 60),
+	} {
+		if got := MaskText(in); got != want {
+			t.Errorf("%q: %q, want %q", in, got, want)
+		}
+	}
+}
+
+func TestMask(t *testing.T) {
+	masked := func(f string) bool { return f == "phone" || f == "id_card" }
+	key := "resq_" + strings.Repeat("Z", 52)
+	for _, c := range []struct{ in, want string }{
+		{`{"resource":"User","limit":5}`, `{"limit":5,"resource":"User"}`},
+		{`{"data":{"phone":"x","Phone2":"13812345678","n":13812345678,"id":12345678901234567890}}`, `{"data":{"Phone2":"138****5678","id":12345678901234567890,"n":"138****5678","phone":"***"}}`},
+		{`{"conditions":[{"field":"User.phone","token":"1380000","operator":"LIKE"},{"field":"name","token":"li"}]}`, `{"conditions":[{"field":"User.phone","operator":"LIKE","token":"***"},{"field":"name","token":"li"}]}`},
+		{`{"field":"id_card","tokens":["1","2"]}`, `{"field":"id_card","tokens":"***"}`},
+		{`{"field":"CONCAT(phone, 'x') = '5'","isExpr":true}`, `{"field":"***","isExpr":true}`},
+		{`{"password":"p","__confirm_token__":"c","API-Key":"a","secret":null}`, `{"API-Key":"***","__confirm_token__":"***","password":"***","secret":null}`},
+		{`{"` + key + `":["` + key + `","<b>"]}`, `{"resq_***":["resq_***","<b>"]}`},
+		{`{"User.phone":"1"}`, `{"User.phone":"***"}`},
+		{`{"broken": 13812345678`, `"{\"broken\": 138****5678"`},
+		{"\xff13812345678", `"` + "\uFFFD" + `138****5678"`},
+		{`[] {}`, `"[] {}"`},
+		{``, `""`},
+	} {
+		got := Mask([]byte(c.in), masked)
+		if string(got) != c.want || !json.Valid(got) {
+			t.Errorf("%s:\n%s\n%s", c.in, got, c.want)
+		}
+	}
+	if got := string(Mask([]byte(`{"phone":1}`), nil)); got != `{"phone":1}` {
+		t.Error(got)
+	}
+}
+
+func FuzzMask(f *testing.F) {
+	f.Add([]byte(`{"a":[1,"13812345678"]}`))
+	f.Fuzz(func(t *testing.T, raw []byte) {
+		got := Mask(raw, func(string) bool { return false })
+		if !json.Valid(got) {
+			t.Errorf("%q: %s", raw, got)
+		}
+		if again := MaskText(string(got)); again != string(got) {
+			t.Errorf("%q: %s holds something still: %s", raw, got, again)
+		}
+	})
+}

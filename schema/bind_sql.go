@@ -1,0 +1,436 @@
+package schema
+
+import (
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode"
+
+	"go.yaml.in/yaml/v4"
+
+	"resq/schema/problem"
+	"resq/schema/sqltext"
+)
+
+var (
+	snakeName  = regexp.MustCompile(`^[a-z][a-z0-9_]{0,63}$`)
+	paramName  = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]{0,63}$`)
+	columnName = regexp.MustCompile(`^[A-Za-z_@#$\x{80}-\x{10ffff}][A-Za-z0-9_@#$\x{80}-\x{10ffff}]{0,127}$`)
+)
+
+// orders are texts that speak to the model rather than of the tool: a description is a prompt (A1).
+var orders = regexp.MustCompile(`(?i)<\s*/?\s*(important|system|instructions?|assistant|user)\s*>|\b(ignore|disregard|forget)\b.{0,40}\b(other|previous|prior|above|all|earlier)\b|\b(call|use|invoke|run)\s+[a-z_.-]+\s+(first|before|instead)\b|\b(always|must)\s+(call|invoke)\b|\bdo not (tell|mention|show)\b|\bsystem prompt\b`)
+
+// foreignConnections are the connections that take SQL.
+func (l *loader) foreignConnections() []*Connection {
+	var list []*Connection
+	for _, c := range l.cat.Connections {
+		if _, ok := sqltext.DialectOf(c.Driver); ok || c.Driver == "" {
+			list = append(list, c)
+		}
+	}
+	return list
+}
+
+// sqlTool makes a SQL tool of its declaration.
+func (l *loader) sqlTool(f *file, d *sqlDecl) *Tool {
+	t := &Tool{
+		Name: d.name.text, Title: Words{En: strings.TrimSpace(d.title.text)}, Description: Words{En: strings.TrimSpace(d.description.text)},
+		Kind: "sql", Lang: "en", At: f.pos(d.name.at), ReadOnly: true, Idempotent: true, SQL: &SQL{Text: d.sql.text, MaxRows: d.maxRows.n, Kinds: map[*Param]string{}},
+	}
+	l.toolText(f, d.title, "title", wordRule{min: 1, max: 200, line: true})
+	l.toolText(f, d.description, "description", wordRule{min: 1, max: 4000})
+	if d.toolset.given() {
+		if !snakeName.MatchString(d.toolset.text) {
+			f.tell(d.toolset.at, "snake_case, such as sales", "%s is no name of a toolset", problem.Quote(d.toolset.text))
+		}
+		t.Toolsets = []string{d.toolset.text}
+	}
+	for i := range d.params {
+		l.sqlParam(f, &d.params[i], t)
+	}
+	l.rowPolicy(f, d, t)
+	l.system(f, d, t)
+	l.statement(f, d, t)
+	t.input = map[string][]byte{"en": inputSchema(t, "en"), "zh": inputSchema(t, "zh")}
+	t.output = []byte(sqlAnswer)
+	return t
+}
+
+// sqlAnswer is the JSON Schema of what a SQL tool answers.
+const sqlAnswer = `{"type":"object","properties":{"success":{"type":"boolean"},"data":{"type":"array","items":{"type":"object"}},"rowCount":{"type":"integer"},` +
+	`"limitApplied":{"type":"integer"},"truncated":{"type":"boolean"},"warnings":{"type":"array","items":{"type":"string"}},` +
+	`"skippedFilters":{"type":"array","items":{"type":"object","properties":{"table":{"type":"string"},"sql":{"type":"string"},"reason":{"type":"string"}},"required":["table","sql"]}}},` +
+	`"required":["success","data","rowCount","limitApplied","truncated"]}`
+
+// toolText refuses texts that could hide something from the person who reads them, or that give orders to a model.
+func (l *loader) toolText(f *file, w word, key string, rule wordRule) {
+	if !w.given() {
+		return
+	}
+	for _, r := range w.text {
+		if hiddenRune(r) && r != '\n' && r != '\t' || unicode.Is(unicode.Cf, r) || r == 0xfeff || r >= 0xe0000 && r <= 0xe007f {
+			f.tellAs(problem.ToolText, w.at, "plain text", "%q holds a character that is not seen", key)
+			return
+		}
+	}
+	if wrong, hint := rule.check(w.text); wrong != "" {
+		f.tellAs(problem.ToolText, w.at, hint, "%q %s", key, wrong)
+		return
+	}
+	if orders.MatchString(w.text) && !l.opts.Instructions {
+		f.tellAs(problem.ToolText, w.at, "say what the tool returns; --allow-instructions admits it all the same", "%q reads like an order to the model", key)
+	}
+}
+
+func (l *loader) sqlParam(f *file, d *sqlParamDecl, t *Tool) {
+	bad := func(at place, hint, format string, args ...any) {
+		f.tellAs(problem.SQLParam, at, hint, format, args...)
+	}
+	name := problem.Quote(d.name.text)
+	if !paramName.MatchString(d.name.text) {
+		bad(d.name.at, "letters, digits and _", "%s is no name of a parameter", name)
+	}
+	x := &Param{Name: d.name.text, Description: Words{En: strings.TrimSpace(d.description.text)}, Type: d.typ.text, Default: d.deft.text, HasDefault: d.deft.given(),
+		MaxLength: d.maxLength.n, Values: textsOf(d.enum), At: f.pos(d.name.at)}
+	x.Required = !x.HasDefault && !(d.required.at.given() && !d.required.on)
+	l.toolText(f, d.description, "description", wordRule{max: 4000})
+	kind := x.Type
+	switch x.Type {
+	case "string", "integer", "number", "boolean", "date", "enum":
+	case "":
+		return // told by the grammar
+	default:
+		bad(d.typ.at, "one of: string, integer, number, boolean, date, enum", "%s is no type of a parameter", problem.Quote(x.Type))
+		return
+	}
+	if d.listed {
+		switch {
+		case x.Type != "string" && x.Type != "enum" && x.Type != "integer":
+			bad(d.at, "", "enum is for strings, and %s is of type %s", name, x.Type)
+		case len(x.Values) == 0:
+			bad(d.at, "enum: [a, b]", "the enum %s has no values", name)
+		}
+		x.Type = "enum"
+	} else if x.Type == "enum" {
+		bad(d.at, "enum: [a, b]", "the enum %s has no values", name)
+	}
+	if kind == "enum" {
+		kind = "string"
+	}
+	if kind == "integer" {
+		for i, v := range x.Values {
+			if _, err := strconv.ParseInt(v, 10, 64); err != nil {
+				bad(d.enum[i].at, "", "%s is no whole number", problem.Quote(v))
+			}
+		}
+	}
+	if x.MaxLength > 0 && kind != "string" {
+		bad(d.maxLength.at, "", "maxLength is for strings, and %s is of type %s", name, kind)
+	}
+	if x.HasDefault {
+		wrong := x.Check(x.Default)
+		if wrong == "" && kind == "string" && x.MaxLength > 0 && len([]rune(x.Default)) > x.MaxLength {
+			wrong = "has more than " + strconv.Itoa(x.MaxLength) + " characters"
+		}
+		if wrong != "" {
+			bad(d.deft.at, "", "the default of %s %s", name, wrong)
+		}
+	}
+	t.SQL.Kinds[x] = kind
+	t.Params = append(t.Params, x)
+}
+
+func (l *loader) rowPolicy(f *file, d *sqlDecl, t *Tool) {
+	switch d.policy.text {
+	case "", "apply":
+		if d.policy.given() && d.policy.text == "" {
+			f.tellAs(problem.SQLRowPolicy, d.policy.at, "apply or bypass", "\"row_policy\" must not be empty")
+		}
+		if d.bypass.at.given() {
+			f.tellAs(problem.SQLRowPolicy, d.bypass.at, "row_policy: bypass", "bypass says why rules are bypassed, and they are applied")
+		}
+	case "bypass":
+		if !d.bypass.at.given() || len(d.bypass.principals) == 0 {
+			f.tellAs(problem.SQLRowPolicy, d.policy.at, "bypass: {reason: …, owner: …, principals: […]}", "a tool that bypasses row rules says why, who answers for it, and for whom")
+			return
+		}
+		t.SQL.Bypass = &Bypass{Reason: d.bypass.reason.text, Owner: d.bypass.owner.text, Principals: textsOf(d.bypass.principals)}
+	default:
+		f.tellAs(problem.SQLRowPolicy, d.policy.at, "apply or bypass", "%s is no row policy", problem.Quote(d.policy.text))
+	}
+}
+
+// system settles where a tool runs (D-030).
+func (l *loader) system(f *file, d *sqlDecl, t *Tool) {
+	all := l.foreignConnections()
+	if d.system.given() {
+		for _, c := range all {
+			if c.Name == d.system.text {
+				t.SQL.System, t.SQL.Default = c, c
+				t.Connections = []*Connection{c}
+				return
+			}
+		}
+		f.tell(d.system.at, problem.OneOf(d.system.text, keysOf(l.connections)), "no connection %s", problem.Quote(d.system.text))
+		return
+	}
+	for _, c := range all {
+		if t.SQL.Default == nil || c.Name == "default" {
+			t.SQL.Default = c
+		}
+	}
+	own := t.Param("system")
+	switch {
+	case own != nil && len(all) < 2:
+		// With a second connection the name would change its meaning to clients that know it from other tools.
+		f.tellAs(problem.SQLParam, d.at, "name it otherwise", "the parameter %s has the name of the argument that chooses a connection", problem.Quote("system"))
+	case own == nil && len(all) > 1:
+		t.SQL.Choice = all
+	}
+	t.Connections = t.SQL.Choice
+	if t.Connections == nil && t.SQL.Default != nil {
+		t.Connections = []*Connection{t.SQL.Default}
+	}
+}
+
+// statement reads the statement for the connection on which it runs by default. Where no connection is known yet, a
+// dialect must be found that it is written in.
+func (l *loader) statement(f *file, d *sqlDecl, t *Tool) {
+	if d.node == nil || !d.sql.given() {
+		return
+	}
+	conn := t.SQL.Default
+	if conn == nil && d.system.given() {
+		return // told
+	}
+	if conn == nil && !l.opts.Offline {
+		f.tell(d.at, "declare one under connections", "the tool %s has no connection to run on", problem.Quote(t.Name))
+		return
+	}
+	if conn == nil {
+		conn = &Connection{}
+	}
+	dialects := []sqltext.Dialect{sqltext.Postgres, sqltext.MySQL, sqltext.SQLite}
+	if one, ok := sqltext.DialectOf(conn.Driver); ok {
+		dialects = []sqltext.Dialect{one}
+	}
+	var st *Statement
+	var first error
+	for _, x := range dialects {
+		s, err := l.cat.foreign(conn, x, t.SQL.Text)
+		if err == nil {
+			st = s
+			break
+		}
+		if first == nil {
+			first = err
+		}
+	}
+	if st == nil {
+		for _, p := range problem.From(first) {
+			f.tellAs(p.Code, f.inside(d.node, p.At), p.Hint, "%s", p.Message)
+		}
+		return
+	}
+	used := map[string]bool{}
+	for _, p := range st.Params {
+		if used[p.Name] = true; t.Param(p.Name) == nil {
+			f.tellAs(problem.SQLParam, f.inside(d.node, st.At(p.Tok)), "declare it under parameters", "the parameter %s is not declared", problem.Quote(p.Name))
+		}
+	}
+	for _, p := range d.params {
+		if !used[p.name.text] {
+			f.tellAs(problem.SQLParam, p.name.at, "write :"+p.name.text+" where its value belongs, outside of quotes and comments", "the parameter %s does not stand in the statement", problem.Quote(p.name.text))
+		}
+	}
+}
+
+// inside gives the place in the file of a line and column of a text that is the value of n.
+func (f *file) inside(n *yaml.Node, at string) place {
+	n = deref(n)
+	l, c, _ := strings.Cut(at, ":")
+	line, _ := strconv.Atoi(l)
+	col, _ := strconv.Atoi(c)
+	lines := strings.Split(string(f.data), "\n")
+	text := strings.Split(n.Value, "\n")
+	if line < 1 || line > len(text) {
+		return placeOf(n)
+	}
+	row := n.Line
+	if n.Style&yaml.LiteralStyle != 0 {
+		row += line
+	} else if line > 1 {
+		return placeOf(n)
+	}
+	if row > len(lines) {
+		return placeOf(n)
+	}
+	if i := strings.Index(lines[row-1], text[line-1]); i >= 0 && text[line-1] != "" {
+		return place{int32(row), int32(len([]rune(lines[row-1][:i])) + col)}
+	}
+	return place{int32(row), int32(max(1, n.Column))}
+}
+
+// declareNotes reads annotations, masks and instructions.
+func (l *loader) declareNotes() {
+	notes, masks := map[string]declared[*Annotation]{}, map[string]declared[*Mask]{}
+	length := 0
+	for _, f := range l.files {
+		for i := range f.decl.notes {
+			if a := l.note(f, &f.decl.notes[i]); a != nil && declare(notes, "annotation of", strings.ToUpper(a.Schema+"."+a.Table), a, f, f.decl.notes[i].table.at) {
+				l.cat.Annotations = append(l.cat.Annotations, a)
+			}
+		}
+		for _, d := range f.decl.masks {
+			schema, table, ok := f.tableKey(d.table)
+			if !ok {
+				continue
+			}
+			for _, x := range d.columns {
+				m := &Mask{Schema: schema, Table: table, Column: x.code.text, Rule: x.label.text, At: f.pos(x.code.at)}
+				if !columnName.MatchString(m.Column) {
+					f.tell(x.code.at, "an unquoted name", "%s is no name of a column", problem.Quote(m.Column))
+					continue
+				}
+				if !l.maskKnown(f, m, x.code.at, d.table.at) {
+					continue
+				}
+				if declare(masks, "mask of", strings.ToUpper(m.Schema+"."+m.Table+"."+m.Column), m, f, x.code.at) {
+					l.cat.Masks = append(l.cat.Masks, m)
+				}
+			}
+		}
+		if w := f.decl.instructions; w.given() {
+			l.toolText(f, w, "instructions", wordRule{max: 4000})
+			if length += len([]rune(w.text)); length > 4000 {
+				f.tell(w.at, "shorten them", "the instructions of all files have more than 4000 characters")
+			}
+		}
+	}
+}
+
+func (l *loader) note(f *file, d *noteDecl) *Annotation {
+	schema, table, ok := f.tableKey(d.table)
+	if !ok {
+		return nil
+	}
+	a := &Annotation{Schema: schema, Table: table, Entity: d.entity.text, Description: strings.TrimSpace(d.description.text), At: f.pos(d.table.at)}
+	if d.entity.given() && !snakeName.MatchString(d.entity.text) {
+		f.tell(d.entity.at, "snake_case, such as sales_order", "%s is no name of an entity", problem.Quote(d.entity.text))
+	}
+	l.toolText(f, d.description, "description", aText)
+	pairs := func(list []labelDecl) []Label {
+		var out []Label
+		for _, c := range list {
+			if !columnName.MatchString(c.code.text) {
+				f.tell(c.code.at, "an unquoted name", "%s is no name of a column", problem.Quote(c.code.text))
+			}
+			out = append(out, Label{c.code.text, strings.TrimSpace(c.label.text)})
+		}
+		return out
+	}
+	a.Columns = pairs(d.columns)
+	for _, c := range d.columns {
+		l.toolText(f, c.label, c.code.text, aText)
+	}
+	for i := range d.links {
+		x := &d.links[i]
+		if !x.table.given() {
+			continue
+		}
+		s, t, ok := f.tableKey(x.table)
+		if !ok {
+			continue
+		}
+		if x.join != nil && len(x.join) == 0 {
+			f.tell(x.at, "join: {COLUMN: COLUMN}", "the relation to %s joins nothing", problem.Quote(x.table.text))
+		}
+		a.Links = append(a.Links, Kinship{Schema: s, Table: t, Join: pairs(x.join), Cardinality: x.cardinality.text, Description: strings.TrimSpace(x.description.text)})
+	}
+	for i := range d.filters {
+		x := &d.filters[i]
+		a.Filters = append(a.Filters, Filter{SQL: x.sql.text, Reason: x.reason.text, Columns: textsOf(x.columns)})
+	}
+	return a
+}
+
+// tableKey reads SCHEMA.TABLE, or TABLE alone in the schema where the connection looks.
+func (f *file) tableKey(w word) (schema, table string, ok bool) {
+	schema, table, both := strings.Cut(w.text, ".")
+	if !both {
+		schema, table = "", schema
+	}
+	if both && !columnName.MatchString(schema) || !columnName.MatchString(table) {
+		f.tell(w.at, "SCHEMA.TABLE", "%s is no name of a table", problem.Quote(w.text))
+		return "", "", false
+	}
+	return schema, table, true
+}
+
+// maskKnown refuses a mask that would hide nothing: a typo must not leave a column open. What is only known by the
+// database is compared with it when the connection is used, and by validate --connect.
+func (l *loader) maskKnown(f *file, m *Mask, at, tableAt place) bool {
+	var columns, tables []string
+	known, open := false, len(l.cat.Connections) == 0
+	for _, c := range l.foreignConnections() {
+		if len(c.Tables) == 0 {
+			open = true
+		}
+		for _, t := range c.Tables {
+			s, n, both := strings.Cut(t, ".")
+			if !both {
+				s, n = "", t
+			}
+			if tables = append(tables, t); strings.EqualFold(n, m.Table) && same(c, s, m.Schema) != no {
+				known = true
+			}
+		}
+		for _, r := range l.cat.Resources {
+			if r.Connection != c || !strings.EqualFold(r.Table, m.Table) || same(c, r.Schema, m.Schema) == no {
+				continue
+			}
+			known = true
+			for _, x := range r.Fields {
+				columns = append(columns, x.Column)
+			}
+		}
+	}
+	switch {
+	case !known && !open:
+		f.tell(tableAt, problem.OneOf(m.Table, tables), "no table %s is known that could be masked", problem.Quote(m.Table))
+		return false
+	case columns != nil && !slices.ContainsFunc(columns, func(c string) bool { return strings.EqualFold(c, m.Column) }):
+		f.tell(at, problem.OneOf(m.Column, columns), "the table %s has no column %s that could be masked", problem.Quote(m.Table), problem.Quote(m.Column))
+		return false
+	}
+	return true
+}
+
+// declareInstructions ties the instructions of files to their tools.
+func (l *loader) declareInstructions() {
+	for _, f := range l.files {
+		if !f.decl.instructions.given() {
+			continue
+		}
+		x := Instruction{Text: strings.TrimSpace(f.decl.instructions.text)}
+		for i := range f.decl.tools {
+			x.Tools = append(x.Tools, f.decl.tools[i].name.text)
+		}
+		l.cat.Instructions = append(l.cat.Instructions, x)
+	}
+}
+
+// refuseNothing refuses a file that declares nothing (D-003).
+func (l *loader) refuseNothing() {
+	for _, f := range l.files {
+		d := &f.decl
+		if f.broken || !d.version.at.given() || len(f.found) > 0 {
+			continue
+		}
+		if d.connections == nil && d.resources == nil && d.rules == nil && d.sets == nil && d.owners == nil && d.texts == nil && d.tools == nil && d.notes == nil && d.masks == nil && !d.instructions.given() {
+			f.tell(d.version.at, "one of: "+strings.Join(fileTable.names()[1:], ", "), "the file declares nothing")
+		}
+	}
+}
