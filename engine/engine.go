@@ -115,6 +115,11 @@ const poolSize = 16
 // problem.List with places in the files. New does the same.
 func Check(cat *schema.Catalog) error { return plan.Check(cat) }
 
+// engineOn is an engine with all that is known from the catalog alone.
+func engineOn(cat *schema.Catalog, opts Options) *Engine {
+	return &Engine{cat: cat, opts: opts, dbs: map[*schema.Connection]*database{}, kvs: map[*schema.Connection]Values{}, rules: rulesHash(cat), byRole: byRole(cat), writable: writable(cat)}
+}
+
 // New makes an engine. It opens no connection yet; a connection whose driver or DSN is not understood is an
 // error, and so is a rule or set that does not fit the catalog.
 func New(cat *schema.Catalog, opts Options) (*Engine, error) {
@@ -143,7 +148,7 @@ func New(cat *schema.Catalog, opts Options) (*Engine, error) {
 		return nil, err
 	}
 	opts.Writes, opts.SQL = opts.Writes.filled(), opts.SQL.filled()
-	e := &Engine{cat: cat, opts: opts, dbs: map[*schema.Connection]*database{}, kvs: map[*schema.Connection]Values{}, rules: rulesHash(cat), byRole: byRole(cat), writable: writable(cat)}
+	e := engineOn(cat, opts)
 	var err error
 	if e.sign, err = newSigner(append([][]byte{opts.Secret}, opts.Previous...)); err != nil {
 		return nil, err
