@@ -23,6 +23,7 @@ import (
 	"resq/resources"
 	"resq/schema"
 	"resq/schema/problem"
+	"resq/telemetry"
 	"resq/tools"
 )
 
@@ -37,6 +38,7 @@ type source struct {
 	timeout   time.Duration
 	state     string
 	lang      string
+	traced    bool              // calls are, where the configuration says so
 	demo      bool              // people of the packs get keys
 	keys      map[string]string // these, by name; they stay for as long as the program runs
 
@@ -95,13 +97,23 @@ type opened struct {
 	demo   bool     // nobody named a catalog, so it is the demonstration's
 	lang   string
 	secret []byte
-	audit  *audit // of writes
+	audit  *audit            // of writes
+	traces *telemetry.Traces // nil is none
 }
 
 // close ends what open began.
 func (o *opened) close() error {
-	return errors.Join(o.engine.Close(), o.audit.close())
+	err := errors.Join(o.engine.Close(), o.audit.close())
+	if o.traces != nil {
+		ctx, cancel := context.WithTimeout(context.Background(), traceTime)
+		defer cancel()
+		_ = o.traces.Close(ctx) // what cannot be sent any more is lost, and that is all
+	}
+	return err
 }
+
+// traceTime is for the last traces to be sent when the program ends.
+const traceTime = 2 * time.Second
 
 // open loads the catalog, makes the databases of built-in packs, and starts an engine.
 func (s *source) open(ctx context.Context, log *slog.Logger, progress io.Writer) (*opened, error) {
@@ -133,6 +145,13 @@ func (s *source) open(ctx context.Context, log *slog.Logger, progress io.Writer)
 		if err := os.MkdirAll(stateDir(o.config.State), 0o700); err != nil {
 			return nil, failure{err}
 		}
+	}
+	if t := o.config.Traces; t != nil && s.traced {
+		t.Version, t.Log = version, log
+		if o.traces, err = telemetry.New(*t); err != nil {
+			return nil, failure{fmt.Errorf("traces: %w", err)}
+		}
+		opts.Spans = o.traces.Stage
 	}
 	if o.engine, err = engine.New(cat, opts); err != nil {
 		return nil, err
