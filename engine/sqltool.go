@@ -479,3 +479,60 @@ func (e *Engine) skipped(st *schema.Statement) []skippedFilter {
 	}
 	return out
 }
+
+// PrepareTools prepares the statement of every SQL tool on its database, without running it. The error is a problem.List
+// with the places of the tools; it is for operators, and tells what the database said.
+func (e *Engine) PrepareTools(ctx context.Context) error {
+	var probs problem.List
+	for _, t := range e.cat.Tools {
+		if t.SQL == nil {
+			continue
+		}
+		if err := e.prepareTool(ctx, t); err != nil {
+			p := *problem.From(err)[0]
+			p.At = t.At.String()
+			if p.Err != nil {
+				p.Message = "the tool " + problem.Quote(t.Name) + " on " + problem.Quote(t.SQL.Default.Name) + ": " + strings.Join(strings.Fields(p.Err.Error()), " ")
+			}
+			probs = append(probs, &p)
+		}
+	}
+	return probs.Err()
+}
+
+func (e *Engine) prepareTool(ctx context.Context, t *schema.Tool) error {
+	st, err := e.foreign(t.SQL.Default, t.SQL.Text)
+	if err != nil {
+		return err
+	}
+	given := map[string]sqlgen.Given{}
+	for _, p := range t.Params {
+		given[p.Name] = sqlgen.Given{Kind: t.SQL.Kinds[p], None: true}
+	}
+	db := e.dbs[t.SQL.Default]
+	// Nobody has no attribute and every role, so that whatever anybody could read is looked for.
+	who := asTool(&policy.Principal{Name: "nobody", Roles: e.allRoles()})
+	text, err := e.renderForeign(ctx, &foreignCall{who: who, st: st, given: given, limit: 1}, false)
+	if err != nil {
+		return problem.List{db.fault(ctx, err)}
+	}
+	ctx, cancel := context.WithTimeout(ctx, db.timeout)
+	defer cancel()
+	stmt, err := db.PrepareContext(ctx, text.SQL)
+	if err != nil {
+		return problem.List{db.fault(ctx, err)}
+	}
+	return stmt.Close()
+}
+
+// allRoles are the roles that resources and fields ask for.
+func (e *Engine) allRoles() []string {
+	var out []string
+	for _, r := range e.cat.Resources {
+		out = append(out, r.Roles...)
+		for _, f := range r.Fields {
+			out = append(out, f.Roles...)
+		}
+	}
+	return out
+}
