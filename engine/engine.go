@@ -63,6 +63,7 @@ type Options struct {
 	// Statements is how many of one key run at once on one connection, where its budget does not say: a quarter of the
 	// pool, and four at most. Below zero they are not counted.
 	Statements int
+	Spans      Spans   // of traces; nil is none
 	Control    string  // DSN of the control store, of connections with operations: control; made when it is not there
 	Audit      Auditor // of writes; nothing
 	Version    string  // of the program, for tools that tell it
@@ -276,7 +277,9 @@ func (e *Engine) Query(ctx context.Context, who *policy.Principal, raw []byte) (
 	}
 	traceRules(ctx, c.view)
 	db := e.dbs[c.p.Connection()]
+	end := e.stage(ctx, "render")
 	st, err := render(c.p, db.driver, false)
+	end(err)
 	if err != nil {
 		return nil, err
 	}

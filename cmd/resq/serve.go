@@ -71,6 +71,7 @@ func serve(cmd *cobra.Command, from *source, how serving) error {
 	}
 	reload := newReloader(from, !how.noWatch, log, stop)
 	defer reload.close()
+	from.traced = true
 	o, err := from.open(ctx, log, cmd.ErrOrStderr())
 	if err != nil {
 		return err
@@ -159,6 +160,9 @@ func serve(cmd *cobra.Command, from *source, how serving) error {
 	}
 	defer budgets.Close()
 	opts.Budgets = budgets
+	if o.traces != nil {
+		opts.Trace = o.traces.Call
+	}
 	if o.config.Redis != "" {
 		if o.config.Secret == "" {
 			return errors.New("redis is for several replicas, and those need one secret: name it with secret: in the configuration")
