@@ -277,29 +277,45 @@ func (e *Engine) renderForeign(ctx context.Context, c *foreignCall, fence bool) 
 	return f.Render(e.dbs[c.st.Connection].driver, fence)
 }
 
+// within does something within the time of a statement.
+func (e *Engine) within(ctx context.Context, db *database, do func(context.Context) (*sqlgen.Statement, error)) (*sqlgen.Statement, error) {
+	ctx, cancel := context.WithTimeout(ctx, db.timeout)
+	defer cancel()
+	st, err := do(ctx)
+	if err != nil {
+		return nil, problem.List{db.fault(ctx, err)}
+	}
+	return st, nil
+}
+
 // runForeign runs SQL of others and says what it gave as sql-tools has it: an object with the rows as objects.
 func (e *Engine) runForeign(ctx context.Context, c *foreignCall) (*Answer, error) {
 	db := e.dbs[c.st.Connection]
-	leave, err := db.queue.enter(ctx, c.who)
-	if err != nil {
-		return nil, err
-	}
-	defer leave()
-	ctx, cancel := context.WithTimeout(ctx, db.timeout)
-	defer cancel()
 	run := func(fence bool) (*foreignRows, error) {
-		st, err := e.renderForeign(ctx, c, fence)
+		// Sets that the rules of its tables need take turns of their own, so that this one must not have its turn yet.
+		st, err := e.within(ctx, db, func(ctx context.Context) (*sqlgen.Statement, error) { return e.renderForeign(ctx, c, fence) })
 		if err != nil {
 			return nil, err
 		}
-		return e.readForeign(ctx, db, c, st)
+		leave, err := db.queue.enter(ctx, c.who)
+		if err != nil {
+			return nil, err
+		}
+		defer leave()
+		ctx, cancel := context.WithTimeout(ctx, db.timeout)
+		defer cancel()
+		rows, err := e.readForeign(ctx, db, c, st)
+		if err != nil {
+			return nil, problem.List{db.fault(ctx, err)}
+		}
+		return rows, nil
 	}
 	rows, err := run(false)
-	if err != nil && db.fault(ctx, err).Code == problem.DataError {
+	if err != nil && problem.From(err)[0].Code == problem.DataError {
 		rows, err = run(true) // as in execute: a fault is told only when it comes from rows that are seen
 	}
 	if err != nil {
-		return nil, problem.List{db.fault(ctx, err)}
+		return nil, err
 	}
 	return e.answerForeign(c, rows), nil
 }
