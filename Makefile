@@ -9,7 +9,7 @@ PACK ?= store
 .DEFAULT_GOAL := build
 .PHONY: run build test check golden oracle fuzz bench soak replicas attack faults conformance eval clean
 
-run: build ## build, and serve the demonstration PACK (store, or xiaoqu with keys for its people) at 127.0.0.1:8088/mcp
+run: build ## build, and serve the demonstration PACK (store, erp, or xiaoqu with keys for its people) at 127.0.0.1:8088/mcp
 	bin/resq serve --pack $(PACK) --demo --state .state
 
 build: ## one static binary: bin/resq

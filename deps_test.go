@@ -44,9 +44,10 @@ var layers = []struct {
 	// Another program's way to the keys: it asks for a credential of its own, and knows nothing of tools.
 	{"registry/issuer", []string{"schema/problem", "registry"}},
 	{"server", []string{"schema/problem", "engine", "engine/policy", "access"}},
+	{"resources/erp", nil},
 	{"resources/store", nil},
 	{"resources/xiaoqu", nil},
-	{"resources", []string{"resources/store", "resources/xiaoqu"}},
+	{"resources", []string{"resources/erp", "resources/store", "resources/xiaoqu"}},
 	{"tools", nil},
 	{"cmd/resq", []string{"schema", "schema/introspect", "schema/problem", "schema/query", "engine", "engine/policy", "engine/dialect/mysql", "engine/dialect/postgres", "engine/dialect/sqlite", "engine/kv", "telemetry", "access", "registry", "registry/issuer", "server", "resources", "tools"}},
 	// The soak test drives the program from outside.

@@ -7,11 +7,12 @@ import (
 	"embed"
 	"io/fs"
 
+	"resq/resources/erp"
 	"resq/resources/store"
 	"resq/resources/xiaoqu"
 )
 
-//go:embed store/*.yaml xiaoqu/*.yaml
+//go:embed erp/*.yaml store/*.yaml xiaoqu/*.yaml
 var files embed.FS
 
 // A Pack is a catalog in the binary, with the databases that belong to it.
@@ -41,6 +42,7 @@ type Database struct {
 // Packs lists the packs by name.
 func Packs() []Pack {
 	return []Pack{
+		{Name: "erp", Files: folder("erp"), Databases: []Database{{"erp", erp.Version, erp.Fill}}},
 		{Name: "store", Files: folder("store"), Databases: []Database{{"store", store.Version, store.Fill}}},
 		{Name: "xiaoqu", Files: folder("xiaoqu"), Databases: xiaoquDatabases(), Redis: "redis", Keys: xiaoqu.Keys, People: []Person{
 			{"head", "1", "head office, sees everything"},

@@ -56,6 +56,7 @@ type config struct {
 	Control    controlConfig
 	Tools      selector
 	Audit      auditConfig
+	Custom     custom
 }
 
 // loadConfig reads a configuration file. The error is a problem.List of everything that is wrong with it, each

@@ -41,6 +41,8 @@ type source struct {
 	traced    bool              // calls are, where the configuration says so
 	demo      bool              // people of the packs get keys
 	keys      map[string]string // these, by name; they stay for as long as the program runs
+
+	instructions bool
 }
 
 // flags gives a command the flags of a source.
@@ -54,6 +56,7 @@ func (s *source) flags(cmd *cobra.Command) {
 	f.IntVar(&s.maxBytes, "max-bytes", 0, "bytes that one answer may have (default 24576)")
 	f.DurationVar(&s.timeout, "timeout", 0, "time of one query (default 5s)")
 	f.StringVar(&s.state, "state", "", "`directory` for the databases of built-in catalogs")
+	f.BoolVar(&s.instructions, "allow-instructions", false, "admit descriptions of SQL tools that read like orders to the model")
 	f.StringVar(&s.lang, "lang", "", "language of the tool descriptions: en or zh")
 }
 
@@ -134,7 +137,7 @@ func (s *source) open(ctx context.Context, log *slog.Logger, progress io.Writer)
 	}
 	opts := engine.Options{
 		Secret: o.secret, Previous: o.config.Previous, Drivers: drivers(), Limits: o.config.Limits, MaxBytes: o.config.MaxBytes, Timeout: o.config.Timeout,
-		Writes: o.config.Writes, Statements: o.config.Budget.Statements, Log: log, Values: kv.Open, Version: version, Control: o.config.controlDSN(),
+		Writes: o.config.Writes, Statements: o.config.Budget.Statements, Log: log, Values: kv.Open, Version: version, Control: o.config.controlDSN(), SQL: o.config.Custom.limits,
 	}
 	o.audit = &audit{dir: filepath.Join(stateDir(o.config.State), auditDir), secret: o.secret, texts: o.config.Audit.Arguments, log: log}
 	opts.Audit = o.audit
@@ -179,7 +182,7 @@ func (o *opened) prepare(ctx context.Context) error {
 // the demonstration.
 func (o *opened) choosePacks() {
 	o.packs, o.demo = o.config.Packs, false
-	if len(o.config.Catalog) == 0 && len(o.packs) == 0 {
+	if len(o.config.Catalog)+len(o.config.Custom.paths) == 0 && len(o.packs) == 0 {
 		o.packs, o.demo = []string{"store"}, true
 	}
 }
@@ -211,7 +214,8 @@ func (o *opened) load(ctx context.Context, progress io.Writer) (*schema.Catalog,
 			opts.DSN[pack.Redis] = dsn
 		}
 	}
-	return schema.Load(o.config.Catalog, opts)
+	o.config.Custom.load(&opts)
+	return schema.Load(slices.Concat(o.config.Catalog, o.config.Custom.paths), opts)
 }
 
 // settings reads the configuration file, if there is one, and lets the flags have the last word.
@@ -231,6 +235,10 @@ func (s *source) settings() (*config, error) {
 			return nil, errors.New(bad.flag + " must be above zero")
 		}
 	}
+	if c.Custom, err = readCustom(os.LookupEnv); err != nil {
+		return nil, err
+	}
+	c.Custom.instructions = s.instructions
 	c.Catalog = append(c.Catalog, s.catalogs...)
 	c.Packs = slices.Compact(append(c.Packs, s.packs...))
 	if err := s.people(c); err != nil {
