@@ -152,6 +152,7 @@ func (l *loader) load() (*Catalog, error) {
 	l.declareNotes()
 	l.declareTools()
 	l.declareInstructions()
+	l.declareOwnTools()
 
 	var all problem.List
 	for _, f := range slices.SortedStableFunc(slices.Values(append(l.files, l.general)), func(a, b *file) int { return cmp.Compare(a.name, b.name) }) {

@@ -15,7 +15,7 @@ type Tool struct {
 	Description Words
 	Category    string
 	Toolsets    []string
-	Kind        string // preset or sql
+	Kind        string // preset, sql or context
 	Lang        string // of what the engine itself says in answers: en or zh
 	Roles       []string
 	Params      []*Param

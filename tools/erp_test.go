@@ -101,6 +101,7 @@ func TestERP(t *testing.T) {
 			{all, "list_manufacturing_orders", `{"itemno":"PUMP-100"}`, 3},
 			{all, "explode_bill_of_materials", `{"itemno":"PUMP-100"}`, 10},
 			{all, "explode_bill_of_materials", `{"itemno":"PUMP-100","depth":1}`, 3},
+			{all, "get_business_context", `{"entity":"order"}`, 2},
 			{all, "get_gl_balance", `{}`, 6},
 			{all, "get_gl_balance", `{"acctno":"4000","from_date":"2025-06-01"}`, 1},
 		} {
