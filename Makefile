@@ -4,12 +4,13 @@ VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 FUZZTIME ?= 30s
 SOAKTIME ?= 10m
 SETS ?= ../shared/eval
+PACK ?= store
 
 .DEFAULT_GOAL := build
 .PHONY: run build test check golden oracle fuzz bench soak replicas attack faults conformance eval clean
 
-run: build ## build, and serve the demonstration at 127.0.0.1:8088/mcp
-	bin/resq serve --pack store --state .state
+run: build ## build, and serve the demonstration PACK (store, erp, or xiaoqu with keys for its people) at 127.0.0.1:8088/mcp
+	bin/resq serve --pack $(PACK) --demo --state .state
 
 build: ## one static binary: bin/resq
 	CGO_ENABLED=0 go build -trimpath -ldflags "-s -w -X main.version=$(VERSION)" -o bin/resq ./cmd/resq

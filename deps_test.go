@@ -38,16 +38,18 @@ var layers = []struct {
 	// The engine is handed its dialects and what reads a Redis; one that it knew by name could not be left out or added from outside.
 	{"engine", []string{"schema", "schema/problem", "schema/sqltext", "schema/query", "engine/funcs", "engine/policy", "engine/plan", "engine/sqlgen"}},
 	{"engine/kv", []string{"schema", "engine"}},
+	{"telemetry", []string{"schema/problem"}},
 	{"access", []string{"schema/problem", "engine/policy"}},
 	{"registry", []string{"schema", "schema/problem", "engine", "engine/policy"}},
 	// Another program's way to the keys: it asks for a credential of its own, and knows nothing of tools.
 	{"registry/issuer", []string{"schema/problem", "registry"}},
 	{"server", []string{"schema/problem", "engine", "engine/policy", "access"}},
+	{"resources/erp", nil},
 	{"resources/store", nil},
 	{"resources/xiaoqu", nil},
-	{"resources", []string{"resources/store", "resources/xiaoqu"}},
+	{"resources", []string{"resources/erp", "resources/store", "resources/xiaoqu"}},
 	{"tools", nil},
-	{"cmd/resq", []string{"schema", "schema/introspect", "schema/problem", "schema/query", "engine", "engine/policy", "engine/dialect/mysql", "engine/dialect/postgres", "engine/dialect/sqlite", "engine/kv", "access", "registry", "registry/issuer", "server", "resources", "tools"}},
+	{"cmd/resq", []string{"schema", "schema/introspect", "schema/problem", "schema/query", "engine", "engine/policy", "engine/dialect/mysql", "engine/dialect/postgres", "engine/dialect/sqlite", "engine/kv", "telemetry", "access", "registry", "registry/issuer", "server", "resources", "tools"}},
 	// The soak test drives the program from outside.
 	{"bench/soak", nil},
 }
@@ -76,9 +78,10 @@ var libraries = []struct {
 	{"github.com/prometheus/client_golang", []string{"server"}, nil},
 	// What replicas count together. Its scripts are ours: the well-known limiter on top of it, redis_rate, lets buckets fill up
 	// while they are spent, so that the call after the last one of a minute passes.
-	{"github.com/redis/go-redis/v9", []string{"access", "engine/kv"}, nil}, // engine/kv reads the values that tools look up
+	{"github.com/redis/go-redis/v9", []string{"access", "engine/kv"}, []string{"tools"}}, // engine/kv reads the values that tools look up
 	// A Redis inside the program, for a demonstration that needs no server, and for tests.
 	{"github.com/alicebob/miniredis/v2", []string{"cmd/resq"}, []string{"access", "tools"}},
+	{"go.opentelemetry.io/otel", []string{"telemetry"}, nil},
 	// Signatures of tokens and sets of keys: nothing to write oneself.
 	{"github.com/go-jose/go-jose/v4", []string{"access"}, nil},
 	// Whether a history of many clients is one that a single process could have made takes a search that is known to be

@@ -31,3 +31,17 @@ func TestWalkAfterChange(t *testing.T) {
 		}
 	})
 }
+
+// An engine on a new catalog knows of it what one made from the beginning knows: that fields are of roles which hang on the
+// attributes of whoever asks was forgotten, and res-schema showed them without looking these up.
+func TestRenewKnowsRoles(t *testing.T) {
+	b := newTrioOf(t, testdb.Engine{Name: testdb.SQLite}, rolesCatalog, counted[testdb.SQLite]).engines[purgedWorld]
+	n, err := b.engine.Renew(b.catalog)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer n.Close()
+	if !b.engine.ByRole() || !n.ByRole() {
+		t.Errorf("made: %t, renewed: %t", b.engine.ByRole(), n.ByRole())
+	}
+}

@@ -76,14 +76,27 @@ func (e *Engine) Write(ctx context.Context, who *policy.Principal, call Call) (*
 		return e.operation(ctx, who, call)
 	}
 	w := &write{e: e, who: who, came: came, call: call, lim: e.opts.Writes}
-	if err := w.decode(ctx); err != nil {
+	end := e.stage(ctx, "decode")
+	err = w.decode(ctx)
+	end(err)
+	if err != nil {
 		return nil, err
 	}
+	end = e.stage(ctx, "wait")
 	leave, err := w.db.writes.enter(ctx, who)
+	end(err)
 	if err != nil {
 		return nil, err
 	}
 	defer leave()
+	end = e.stage(ctx, "write")
+	a, err := w.run(ctx)
+	end(err)
+	return a, err
+}
+
+// run previews, applies or makes.
+func (w *write) run(ctx context.Context) (*Answer, error) {
 	op, p := w.asked()
 	switch {
 	case p != nil:

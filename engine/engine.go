@@ -63,6 +63,7 @@ type Options struct {
 	// Statements is how many of one key run at once on one connection, where its budget does not say: a quarter of the
 	// pool, and four at most. Below zero they are not counted.
 	Statements int
+	Spans      Spans   // of traces; nil is none
 	Control    string  // DSN of the control store, of connections with operations: control; made when it is not there
 	Audit      Auditor // of writes; nothing
 	Version    string  // of the program, for tools that tell it
@@ -115,6 +116,11 @@ const poolSize = 16
 // problem.List with places in the files. New does the same.
 func Check(cat *schema.Catalog) error { return plan.Check(cat) }
 
+// engineOn is an engine with all that is known from the catalog alone.
+func engineOn(cat *schema.Catalog, opts Options) *Engine {
+	return &Engine{cat: cat, opts: opts, dbs: map[*schema.Connection]*database{}, kvs: map[*schema.Connection]Values{}, rules: rulesHash(cat), byRole: byRole(cat), writable: writable(cat)}
+}
+
 // New makes an engine. It opens no connection yet; a connection whose driver or DSN is not understood is an
 // error, and so is a rule or set that does not fit the catalog.
 func New(cat *schema.Catalog, opts Options) (*Engine, error) {
@@ -143,7 +149,7 @@ func New(cat *schema.Catalog, opts Options) (*Engine, error) {
 		return nil, err
 	}
 	opts.Writes, opts.SQL = opts.Writes.filled(), opts.SQL.filled()
-	e := &Engine{cat: cat, opts: opts, dbs: map[*schema.Connection]*database{}, kvs: map[*schema.Connection]Values{}, rules: rulesHash(cat), byRole: byRole(cat), writable: writable(cat)}
+	e := engineOn(cat, opts)
 	var err error
 	if e.sign, err = newSigner(append([][]byte{opts.Secret}, opts.Previous...)); err != nil {
 		return nil, err
@@ -271,7 +277,9 @@ func (e *Engine) Query(ctx context.Context, who *policy.Principal, raw []byte) (
 	}
 	traceRules(ctx, c.view)
 	db := e.dbs[c.p.Connection()]
+	end := e.stage(ctx, "render")
 	st, err := render(c.p, db.driver, false)
+	end(err)
 	if err != nil {
 		return nil, err
 	}

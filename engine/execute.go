@@ -14,14 +14,18 @@ import (
 // principal does not see, met while the database was free to evaluate conditions early: then everything is
 // run once more behind fences, and only what fails again is told (security.md 5.4).
 func (e *Engine) execute(ctx context.Context, db *database, who *policy.Principal, c *compiled, st statements) (*Answer, error) {
+	end := e.stage(ctx, "wait")
 	leave, err := db.queue.enter(ctx, who)
+	end(err)
 	if err != nil {
 		return nil, err
 	}
 	defer leave()
 	ctx, cancel := context.WithTimeout(ctx, db.timeout)
 	defer cancel()
+	end = e.stage(ctx, "execute")
 	a, err := e.fetch(ctx, db, who, c, st)
+	end(err)
 	if err != nil && db.fault(ctx, err).Code == problem.DataError {
 		if st, err = render(c.p, db.driver, true); err != nil {
 			return nil, err
@@ -36,12 +40,14 @@ func (e *Engine) execute(ctx context.Context, db *database, who *policy.Principa
 
 func (e *Engine) fetch(ctx context.Context, db *database, who *policy.Principal, c *compiled, st statements) (a *Answer, err error) {
 	read := func(total int64) func(driver.Rows) error {
-		return func(rows driver.Rows) error {
+		return func(rows driver.Rows) (err error) {
+			end := e.stage(ctx, "shape") // while rows arrive
+			defer func() { end(err) }()
 			s, err := e.shaper(rows, db.driver, who, c)
 			if err != nil {
 				return err
 			}
-			if err := each(ctx, rows, s.vals, s.row); err != nil {
+			if err = each(ctx, rows, s.vals, s.row); err != nil {
 				return err
 			}
 			a, err = s.answer(total)

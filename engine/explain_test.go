@@ -38,6 +38,9 @@ func TestReport(t *testing.T) {
 		}
 		_, text = report(2, "res-query", every("Site"), true)
 		contains(t, text, "integer = 10\n", "agentId=10", "UserRolesUuid=r-1,r-2")
+		// Attributes are the same texts on every database, whatever its own types are.
+		_, text = report(1, "", "", true)
+		contains(t, text, "UserRolesUuid=r-1 UserUuid=u-head agentId=100 isagent=0 limit=10.50 saleFlag=false userId=1\n")
 		_, text = report(1, "res-query", every("Site"), false)
 		contains(t, text, "rows of Site: rule by_agent, case 2, all\n")
 		_, text = report(3, "res-query", every("Watch"), false)

@@ -151,12 +151,17 @@ func (e *Engine) compile(ctx context.Context, who *policy.Principal, raw []byte)
 
 // whole decodes and plans a request from its beginning.
 func (e *Engine) whole(ctx context.Context, who *policy.Principal, raw []byte) (*compiled, *policy.Principal, error) {
+	end := e.stage(ctx, "decode")
 	r, err := query.Decode(raw, e.opts.Limits)
+	end(err)
 	if err != nil {
 		return nil, who, err
 	}
 	if e.needs(r) {
-		if who, err = e.known(ctx, who); err != nil {
+		end = e.stage(ctx, "principal")
+		who, err = e.known(ctx, who)
+		end(err)
+		if err != nil {
 			return nil, who, err
 		}
 	}
@@ -165,7 +170,9 @@ func (e *Engine) whole(ctx context.Context, who *policy.Principal, raw []byte) (
 		return nil, who, err
 	}
 	v := policy.For(e.cat, who)
+	end = e.stage(ctx, "plan")
 	p, err := plan.Read(v, r, e.options(ctx, v, after))
+	end(err)
 	if err != nil {
 		return nil, who, err
 	}

@@ -59,7 +59,7 @@ func (c *presetCall) list() (*Answer, error) {
 	if err != nil {
 		return nil, err
 	}
-	return c.paged(total, rows.rows, func(b []byte, i int) []byte { return c.record(b, l, p.Read.Columns, i) })
+	return c.paged(total, rows.rows, 2*len(rows.buf)+32*len(rows.ends), func(b []byte, i int) []byte { return c.record(b, l, p.Read.Columns, i) })
 }
 
 // page reads the rows of the page that was asked for, and finds how many there are in all. A page that is not full ends
@@ -92,9 +92,9 @@ func (c *presetCall) page(q *query.Request) (*table, int64, error) {
 	return rows, total, nil
 }
 
-// paged writes a page of n records.
-func (c *presetCall) paged(total int64, n int, record func(b []byte, i int) []byte) (*Answer, error) {
-	b := strconv.AppendInt([]byte(`{"total":`), total, 10)
+// paged writes a page of n records, of about so many bytes.
+func (c *presetCall) paged(total int64, n, size int, record func(b []byte, i int) []byte) (*Answer, error) {
+	b := strconv.AppendInt(append(make([]byte, 0, 256+size), `{"total":`...), total, 10)
 	b = strconv.AppendInt(append(b, `,"page":`...), c.args.page, 10)
 	b = strconv.AppendInt(append(b, `,"rows":`...), c.args.rows, 10)
 	b = append(b, `,"records":[`...)

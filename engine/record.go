@@ -22,7 +22,7 @@ func (c *presetCall) members(b []byte, l *loaded, list []*schema.Column, row int
 		if i > 0 {
 			b = append(b, ',')
 		}
-		b = c.output(append(appendString(b, o.Name), ':'), l, o, row)
+		b = c.output(append(b, o.Key...), l, o, row)
 	}
 	return b
 }
@@ -53,7 +53,7 @@ func (c *presetCall) output(b []byte, l *loaded, o *schema.Column, row int) []by
 			}
 		}
 	case "derive":
-		return derived(b, o, l.t, row)
+		return c.derived(b, l, o, row)
 	case "param":
 		return c.argument(b, o.Param)
 	case "children":
@@ -80,11 +80,10 @@ func (c *presetCall) output(b []byte, l *loaded, o *schema.Column, row int) []by
 	case "truncated":
 		return strconv.AppendBool(b, l.lists[o.Child].more)
 	case "object":
-		at := len(b)
-		if b = c.record(b, l, o.Columns, row); o.Null && hollow(b[at:]) {
-			return append(b[:at], "null"...)
+		if o.Null && !slices.ContainsFunc(o.Columns, func(x *schema.Column) bool { return x.Kind != "value" && !hollow(c.output(nil, l, x, row)) }) {
+			return append(b, "null"...)
 		}
-		return b
+		return c.record(b, l, o.Columns, row)
 	case "choose":
 		if x := chosen(o, l.t, row); x != nil {
 			return c.output(b, l, x, row)
@@ -156,8 +155,15 @@ func (c *presetCall) keptValue(b []byte, o *schema.Column, v string) []byte {
 }
 
 // derived writes what the first case that counts shows.
-func derived(b []byte, o *schema.Column, t *table, row int) []byte {
+func (c *presetCall) derived(b []byte, l *loaded, o *schema.Column, row int) []byte {
+	t := l.t
 	for _, d := range o.Cases {
+		if d.Of != nil {
+			in, rows := l.rowsOf(d.Of, row)
+			if !slices.ContainsFunc(rows, func(r int) bool { return !hollow(c.output(nil, in, d.Within, r)) }) {
+				continue
+			}
+		}
 		if d.Filled >= 0 {
 			if v, ok := t.text(row, d.Filled); !ok || v == "" {
 				continue
@@ -328,6 +334,17 @@ func (c *presetCall) known(b []byte, o *schema.Column) []byte {
 		return appendString(b, now.Format(time.RFC3339))
 	case "redis":
 		return appendString(b, c.probe())
+	case "subject.type":
+		if c.who.User != "" {
+			return appendString(b, "user_delegated")
+		}
+		return appendString(b, "tenant_service")
+	case "subject.id":
+		id := c.who.User
+		if id == "" && c.who.Token != 0 {
+			id = strconvInt(c.who.Token)
+		}
+		return number(b, id, o.Value)
 	case "tools", "capabilities":
 		list := []string{}
 		if c.call.Tools != nil {
@@ -345,12 +362,20 @@ func (c *presetCall) known(b []byte, o *schema.Column) []byte {
 		text, _ := json.Marshal(a.Texts)
 		return append(b, text...)
 	case len(a.Texts) != 1:
-		return append(b, "null"...)
+		return append(b, o.Value...)
 	}
-	if n, err := strconv.ParseInt(a.Texts[0], 10, 64); err == nil && strconv.FormatInt(n, 10) == a.Texts[0] {
+	return number(b, a.Texts[0], o.Value)
+}
+
+// number writes a text that is a whole number as one; what is shown without it when there is none.
+func number(b []byte, text, none string) []byte {
+	if n, err := strconv.ParseInt(text, 10, 64); err == nil && strconv.FormatInt(n, 10) == text {
 		return appendInt(b, n)
 	}
-	return appendString(b, a.Texts[0])
+	if text == "" {
+		return append(b, none...)
+	}
+	return appendString(b, text)
 }
 
 // capabilities are the levels that tools amount to: any of them is a query, and one that lists changes a way to stay in

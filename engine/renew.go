@@ -76,7 +76,8 @@ func (e *Engine) Renew(cat *schema.Catalog) (*Engine, error) {
 	if err := Check(cat); err != nil {
 		return nil, err
 	}
-	n := &Engine{cat: cat, opts: e.opts, dbs: map[*schema.Connection]*database{}, kvs: map[*schema.Connection]Values{}, seal: e.seal, sign: e.sign, rules: rulesHash(cat), writable: writable(cat)}
+	n := engineOn(cat, e.opts)
+	n.seal, n.sign = e.seal, e.sign
 	for _, c := range cat.Connections {
 		if db := e.alike(c); db != nil {
 			db.shared.take()

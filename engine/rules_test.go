@@ -228,3 +228,34 @@ func TestPrincipalAmbiguous(t *testing.T) {
 		}
 	})
 }
+
+// A preview ends when its principal's user is another by now: locked, or of another agent (security.md 3.3).
+func TestPreviewEndsWithUser(t *testing.T) {
+	testdb.Each(t, func(t *testing.T, on testdb.Engine) {
+		b := newAgents(t, on)
+		if err := b.engine.Migrate(context.Background()); err != nil {
+			t.Fatal(err)
+		}
+		m0 := testdb.Open(t, on, b.dsn["m0"])
+		args := `{"resource":"Site","ids":[1],"data":{"name":"new"}}`
+		do := b.changes(userOf(2))
+		preview := do("res-update", args)
+		for _, c := range []struct{ change, back, want string }{
+			{"UPDATE login SET enabled = FALSE WHERE id = 2", "UPDATE login SET enabled = TRUE WHERE id = 2", "CONFLICT"},
+			{"UPDATE login SET agent_id = 30 WHERE id = 2", "UPDATE login SET agent_id = 10 WHERE id = 2", "CONFLICT"},
+			{"UPDATE login SET isagent = 0 WHERE id = 2", "UPDATE login SET isagent = 1 WHERE id = 2", "CONFLICT"},
+		} {
+			if _, err := m0.Exec(c.change); err != nil {
+				t.Fatal(err)
+			}
+			contains(t, do("res-update", confirmed(t, args, preview)), c.want)
+			if got := b.ids(userOf(1), `{"resource":"Site","fields":[{"code":"name"}],"conditions":{"type":"and","exprs":[{"field":"id","operator":"=","token":"1"}]}}`); got != `"s1"` {
+				t.Errorf("after %s the site is %s", c.change, got)
+			}
+			if _, err := m0.Exec(c.back); err != nil {
+				t.Fatal(err)
+			}
+		}
+		contains(t, do("res-update", confirmed(t, args, preview)), `"updated":1`)
+	})
+}

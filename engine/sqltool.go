@@ -277,29 +277,45 @@ func (e *Engine) renderForeign(ctx context.Context, c *foreignCall, fence bool) 
 	return f.Render(e.dbs[c.st.Connection].driver, fence)
 }
 
+// within does something within the time of a statement.
+func (e *Engine) within(ctx context.Context, db *database, do func(context.Context) (*sqlgen.Statement, error)) (*sqlgen.Statement, error) {
+	ctx, cancel := context.WithTimeout(ctx, db.timeout)
+	defer cancel()
+	st, err := do(ctx)
+	if err != nil {
+		return nil, problem.List{db.fault(ctx, err)}
+	}
+	return st, nil
+}
+
 // runForeign runs SQL of others and says what it gave as sql-tools has it: an object with the rows as objects.
 func (e *Engine) runForeign(ctx context.Context, c *foreignCall) (*Answer, error) {
 	db := e.dbs[c.st.Connection]
-	leave, err := db.queue.enter(ctx, c.who)
-	if err != nil {
-		return nil, err
-	}
-	defer leave()
-	ctx, cancel := context.WithTimeout(ctx, db.timeout)
-	defer cancel()
 	run := func(fence bool) (*foreignRows, error) {
-		st, err := e.renderForeign(ctx, c, fence)
+		// Sets that the rules of its tables need take turns of their own, so that this one must not have its turn yet.
+		st, err := e.within(ctx, db, func(ctx context.Context) (*sqlgen.Statement, error) { return e.renderForeign(ctx, c, fence) })
 		if err != nil {
 			return nil, err
 		}
-		return e.readForeign(ctx, db, c, st)
+		leave, err := db.queue.enter(ctx, c.who)
+		if err != nil {
+			return nil, err
+		}
+		defer leave()
+		ctx, cancel := context.WithTimeout(ctx, db.timeout)
+		defer cancel()
+		rows, err := e.readForeign(ctx, db, c, st)
+		if err != nil {
+			return nil, problem.List{db.fault(ctx, err)}
+		}
+		return rows, nil
 	}
 	rows, err := run(false)
-	if err != nil && db.fault(ctx, err).Code == problem.DataError {
+	if err != nil && problem.From(err)[0].Code == problem.DataError {
 		rows, err = run(true) // as in execute: a fault is told only when it comes from rows that are seen
 	}
 	if err != nil {
-		return nil, problem.List{db.fault(ctx, err)}
+		return nil, err
 	}
 	return e.answerForeign(c, rows), nil
 }
@@ -475,6 +491,63 @@ func (e *Engine) skipped(st *schema.Statement) []skippedFilter {
 			if !used {
 				out = append(out, skippedFilter{strings.TrimPrefix(a.Schema+"."+a.Table, "."), f})
 			}
+		}
+	}
+	return out
+}
+
+// PrepareTools prepares the statement of every SQL tool on its database, without running it. The error is a problem.List
+// with the places of the tools; it is for operators, and tells what the database said.
+func (e *Engine) PrepareTools(ctx context.Context) error {
+	var probs problem.List
+	for _, t := range e.cat.Tools {
+		if t.SQL == nil {
+			continue
+		}
+		if err := e.prepareTool(ctx, t); err != nil {
+			p := *problem.From(err)[0]
+			p.At = t.At.String()
+			if p.Err != nil {
+				p.Message = "the tool " + problem.Quote(t.Name) + " on " + problem.Quote(t.SQL.Default.Name) + ": " + strings.Join(strings.Fields(p.Err.Error()), " ")
+			}
+			probs = append(probs, &p)
+		}
+	}
+	return probs.Err()
+}
+
+func (e *Engine) prepareTool(ctx context.Context, t *schema.Tool) error {
+	st, err := e.foreign(t.SQL.Default, t.SQL.Text)
+	if err != nil {
+		return err
+	}
+	given := map[string]sqlgen.Given{}
+	for _, p := range t.Params {
+		given[p.Name] = sqlgen.Given{Kind: t.SQL.Kinds[p], None: true}
+	}
+	db := e.dbs[t.SQL.Default]
+	// Nobody has no attribute and every role, so that whatever anybody could read is looked for.
+	who := asTool(&policy.Principal{Name: "nobody", Roles: e.allRoles()})
+	text, err := e.renderForeign(ctx, &foreignCall{who: who, st: st, given: given, limit: 1}, false)
+	if err != nil {
+		return problem.List{db.fault(ctx, err)}
+	}
+	ctx, cancel := context.WithTimeout(ctx, db.timeout)
+	defer cancel()
+	stmt, err := db.PrepareContext(ctx, text.SQL)
+	if err != nil {
+		return problem.List{db.fault(ctx, err)}
+	}
+	return stmt.Close()
+}
+
+// allRoles are the roles that resources and fields ask for.
+func (e *Engine) allRoles() []string {
+	var out []string
+	for _, r := range e.cat.Resources {
+		out = append(out, r.Roles...)
+		for _, f := range r.Fields {
+			out = append(out, f.Roles...)
 		}
 	}
 	return out

@@ -153,7 +153,7 @@ func scanTable(ctx context.Context, rows driver.Rows, d Driver, p *plan.Plan) (*
 		return nil, err
 	}
 	shown, page := len(root.Out)-root.Hidden, p.Page()
-	t := &table{width: shown, buf: make([]byte, 0, 1024)}
+	t := &table{width: shown, buf: make([]byte, 0, 1024), ends: make([]int, 0, 16*shown)}
 	vals := make([]driver.Value, len(cols))
 	return t, each(ctx, rows, vals, func() (bool, error) {
 		if page.Limit >= 0 && int64(t.rows) == page.Limit {

@@ -59,6 +59,8 @@ func (e *Engine) CallTool(ctx context.Context, who *policy.Principal, call Call)
 	switch t.Kind {
 	case "preset":
 		return e.preset(ctx, who, t, call)
+	case "context":
+		return e.businessContext(who, t, call.Args)
 	case "sql":
 		return e.sqlTool(ctx, who, t, call)
 	}

@@ -31,7 +31,7 @@ func (c *presetCall) union() (*Answer, error) {
 		}
 	}
 	if len(on) == 0 {
-		return c.paged(0, 0, nil)
+		return c.paged(0, 0, 0, nil)
 	}
 	rows, total, err := c.page(c.merge(on))
 	if err != nil {
@@ -81,7 +81,7 @@ func (c *presetCall) union() (*Answer, error) {
 			list = append(list, place{i, r})
 		}
 	}
-	return c.paged(total, len(list), func(b []byte, i int) []byte {
+	return c.paged(total, len(list), 1024*len(list), func(b []byte, i int) []byte {
 		x := list[i]
 		return c.record(b, loads[x.branch], on[x.branch].Read.Columns, x.row)
 	})

@@ -7,11 +7,12 @@ import (
 	"embed"
 	"io/fs"
 
+	"resq/resources/erp"
 	"resq/resources/store"
 	"resq/resources/xiaoqu"
 )
 
-//go:embed store/*.yaml xiaoqu/*.yaml
+//go:embed erp/*.yaml store/*.yaml xiaoqu/*.yaml
 var files embed.FS
 
 // A Pack is a catalog in the binary, with the databases that belong to it.
@@ -23,7 +24,13 @@ type Pack struct {
 	// Redis is the connection of the driver redis that holds Keys; "" is none.
 	Redis string
 	Keys  func() map[string]string
+
+	// People are users of the pack's databases to try it with.
+	People []Person
 }
+
+// A Person is a user of a pack's databases; one without a User is a service.
+type Person struct{ Name, User, About string }
 
 // A Database is the database of one connection of a pack. Version changes with what Fill makes.
 type Database struct {
@@ -35,8 +42,15 @@ type Database struct {
 // Packs lists the packs by name.
 func Packs() []Pack {
 	return []Pack{
+		{Name: "erp", Files: folder("erp"), Databases: []Database{{"erp", erp.Version, erp.Fill}}},
 		{Name: "store", Files: folder("store"), Databases: []Database{{"store", store.Version, store.Fill}}},
-		{Name: "xiaoqu", Files: folder("xiaoqu"), Databases: xiaoquDatabases(), Redis: "redis", Keys: xiaoqu.Keys},
+		{Name: "xiaoqu", Files: folder("xiaoqu"), Databases: xiaoquDatabases(), Redis: "redis", Keys: xiaoqu.Keys, People: []Person{
+			{"head", "1", "head office, sees everything"},
+			{"agent", "2", "an agent with a sub-agent, a delegated agent and an authorised property"},
+			{"sales", "3", "sells, and does not lead the sales department"},
+			{"nobody", "4", "an agent whose sets are empty"},
+			{"service", "", "a service without a user"},
+		}},
 	}
 }
 

@@ -74,7 +74,7 @@ func TestPacks(t *testing.T) {
 					t.Errorf("%s has no name for people", r.Code)
 				}
 			}
-			if len(p.Databases) == 1 && columns != fields { // the others have columns that nobody is shown
+			if p.Name == "store" && columns != fields { // the others have columns that nobody is shown, or SQL tools alone
 				t.Errorf("%s: %d columns, %d fields", p.Name, columns, fields)
 			}
 		}

@@ -73,6 +73,7 @@ func (r *columnBinder) columns(list []columnDecl) []*Column {
 			return
 		}
 		seen[c.Name] = at
+		c.Key = []byte(asJSON(c.Name) + ":")
 		out = append(out, c)
 	}
 	for i := range list {
@@ -153,7 +154,7 @@ var columnKinds = []kindOf{
 	{"truncated", func(d *columnDecl) bool { return d.truncated.given() }, nil},
 	{"object", func(d *columnDecl) bool { return d.object != nil }, []string{"nullWhenEmpty"}},
 	{"choose", func(d *columnDecl) bool { return d.choose.given() }, []string{"cases", "else"}},
-	{"context", func(d *columnDecl) bool { return d.context.given() }, nil},
+	{"context", func(d *columnDecl) bool { return d.context.given() }, []string{"default"}},
 }
 
 // extras are the keys that go with some kinds alone.
@@ -429,7 +430,12 @@ func (r *columnBinder) derive(c *Column, d *columnDecl) {
 	for i := range d.derive {
 		x := &d.derive[i]
 		out := Derive{Filled: -1, Index: -1}
-		if x.filled.given() {
+		switch {
+		case x.of.given():
+			if out.Of = r.child(x.of); out.Of != nil {
+				out.Within = r.within(out.Of, x.filled)
+			}
+		case x.filled.given():
 			out.Filled, _ = r.index(x.filled)
 		}
 		for _, e := range x.equals {
@@ -483,24 +489,7 @@ func (r *columnBinder) collect(c *Column, d *columnDecl) bool {
 	if c.Child = r.child(w); c.Child == nil {
 		return false
 	}
-	find := func(name word) *Column {
-		var names []string
-		for _, o := range c.Child.Read.Columns {
-			if o.Name == name.text {
-				return o
-			}
-			names = append(names, o.Name)
-		}
-		// A field that the rows do not show is read for this alone.
-		inner := &columnBinder{b: r.b, read: c.Child.Read, res: c.Child.Read.Source, groups: c.Child.Groups}
-		if f, ok := inner.res.byCode[name.text]; ok {
-			if i := inner.fetch(f); i >= 0 {
-				return &Column{Name: r.b.named(f.Code), Kind: "field", Field: f, Index: i, Value: "null"}
-			}
-		}
-		r.b.tell(name.at, problem.OneOf(name.text, names), "the child list %s has no output %s", problem.Quote(c.Child.Name), problem.Quote(name.text))
-		return nil
-	}
+	find := func(name word) *Column { return r.within(c.Child, name) }
 	take := d.take
 	if c.Kind == "split" {
 		take = []word{d.by}
@@ -532,6 +521,26 @@ func (r *columnBinder) collect(c *Column, d *columnDecl) bool {
 	return true
 }
 
+// within finds an output of a child list, or a field of it that its rows do not show and that is read for this alone.
+func (r *columnBinder) within(child *Child, name word) *Column {
+	var names []string
+	for _, o := range child.Read.Columns {
+		if o.Name == name.text {
+			return o
+		}
+		names = append(names, o.Name)
+	}
+	inner := &columnBinder{b: r.b, read: child.Read, res: child.Read.Source, groups: child.Groups}
+	if f, ok := inner.res.byCode[name.text]; ok {
+		if i := inner.fetch(f); i >= 0 {
+			name := r.b.named(f.Code)
+			return &Column{Name: name, Key: []byte(asJSON(name) + ":"), Kind: "field", Field: f, Index: i, Value: "null"}
+		}
+	}
+	r.b.tell(name.at, problem.OneOf(name.text, names), "the child list %s has no output %s", problem.Quote(child.Name), problem.Quote(name.text))
+	return nil
+}
+
 func (r *columnBinder) choose(c *Column, d *columnDecl) bool {
 	i, f := r.index(d.choose)
 	if i < 0 {
@@ -557,7 +566,7 @@ func (r *columnBinder) choose(c *Column, d *columnDecl) bool {
 }
 
 // contexts are what the server knows by itself.
-var contexts = []string{"service.version", "now", "now.offset", "redis", "tools", "capabilities"}
+var contexts = []string{"service.version", "now", "now.offset", "redis", "tools", "capabilities", "subject.type", "subject.id"}
 
 func (r *columnBinder) context(c *Column, d *columnDecl) bool {
 	c.Context = d.context.text

@@ -18,6 +18,9 @@ var ownTools = []string{"res-schema", "res-query", "res-create", "res-update", "
 	"get_business_context", "list_schemas", "list_tables", "list_views", "search_tables", "search_columns", "describe_table", "list_indexes", "get_table_constraints",
 	"list_routines", "describe_routine", "get_object_ddl", "get_related_objects", "profile_table", "validate_query", "execute_query", "export_query"}
 
+// OwnTools are the names that no tool of a catalog can have.
+func OwnTools() []string { return slices.Clone(ownTools) }
+
 var toolName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_.-]*$`)
 
 // declareTools makes every tool, when all that they name is known.

@@ -118,6 +118,7 @@ type (
 	deriveDecl struct {
 		at            place
 		filled, field word
+		of            word
 		equals        []argDecl
 		value         raw
 	}
@@ -359,6 +360,7 @@ var deriveTable = &table[deriveDecl]{
 	at:    func(d *deriveDecl) *place { return &d.at },
 	keys: []key[deriveDecl]{
 		{"filled", "A field that must hold something.", false, text(func(d *deriveDecl) *word { return &d.filled }, aCode)},
+		{"of", "The child list in one of whose rows filled must hold something, instead of the record.", false, text(func(d *deriveDecl) *word { return &d.of }, aCode)},
 		{"equals", "Field → the value that it must have.", false,
 			namedOf(func(d *deriveDecl) *[]argDecl { return &d.equals }, aCode, func(a *argDecl) *word { return &a.name },
 				text(func(a *argDecl) *word { return &a.field }, aScalar))},
@@ -440,7 +442,7 @@ func init() {
 			},
 			schema: func(d *definitions) object { return whatShape().schema(d) },
 		}},
-		{"context", "What the server knows: service.version, now, now.offset, redis, tools, capabilities, or principal.NAME for an attribute.", false,
+		{"context", "What the server knows: service.version, now, now.offset, redis, tools, capabilities, subject.type, subject.id, or principal.NAME for an attribute.", false,
 			text(func(c *columnDecl) *word { return &c.context }, aCode)},
 	}
 }

@@ -61,6 +61,8 @@ func LoadFS(fsys fs.FS, opts LoadOptions) (*Catalog, error) {
 type FileReport struct {
 	File     string       // "" for what stands in no file, such as a DSN from the options
 	Problems problem.List // in the order of their places; none is good
+
+	Tools, Annotations int // that the file declares
 }
 
 // Validate loads paths and reports on each file, the good ones included, in the order in which they were read. It
@@ -80,7 +82,7 @@ func Validate(paths []string, opts LoadOptions) ([]FileReport, *Catalog) {
 	}
 	reports := make([]FileReport, len(l.files))
 	for i, f := range l.files {
-		reports[i] = FileReport{File: f.name, Problems: f.problems()}
+		reports[i] = FileReport{File: f.name, Problems: f.problems(), Tools: len(f.decl.tools), Annotations: len(f.decl.notes)}
 	}
 	if p := l.general.problems(); len(p) > 0 {
 		reports = append(reports, FileReport{Problems: p})
@@ -150,6 +152,7 @@ func (l *loader) load() (*Catalog, error) {
 	l.declareNotes()
 	l.declareTools()
 	l.declareInstructions()
+	l.declareOwnTools()
 
 	var all problem.List
 	for _, f := range slices.SortedStableFunc(slices.Values(append(l.files, l.general)), func(a, b *file) int { return cmp.Compare(a.name, b.name) }) {

@@ -100,9 +100,8 @@ func (u *ownerUnit) token(n *names, x *query.Leaf) {
 	default:
 		return
 	}
+	u.keyed = true // or meant to be
 	if !slices.Contains(known, x.Token) {
 		n.tell(x.At+"/token", problem.OneOf(x.Token, known), "no query before this one gives %s", problem.Quote(x.Token))
-		return
 	}
-	u.keyed = true
 }

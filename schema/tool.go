@@ -15,7 +15,7 @@ type Tool struct {
 	Description Words
 	Category    string
 	Toolsets    []string
-	Kind        string // preset or sql
+	Kind        string // preset, sql or context
 	Lang        string // of what the engine itself says in answers: en or zh
 	Roles       []string
 	Params      []*Param
@@ -227,6 +227,7 @@ type Lookup struct {
 // A Column is one output. Kind says which of the members count.
 type Column struct {
 	Name string
+	Key  []byte // the name as a JSON object has it, with the colon
 	Kind string // field, text, lookup, redis, derive, value, param, children, one, gather, split, distinct, total, truncated, object, choose, context or spread
 	At   Pos
 
@@ -272,7 +273,9 @@ type RedisPart struct {
 
 // A Derive is one case of what is derived. Value is JSON; where it is "" the value at Index is shown.
 type Derive struct {
-	Filled int // -1 is nothing
+	Filled int     // -1 is nothing
+	Of     *Child  // whose rows Within looks at; nil is none
+	Within *Column // that one of them must hold
 	Equals []Equal
 	Value  string
 	Index  int

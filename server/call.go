@@ -2,6 +2,7 @@ package server
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/hex"
@@ -103,6 +104,11 @@ func (s *Server) call(ctx context.Context, c caller, tool string) (*Reply, bool)
 	}
 	start := time.Now()
 	r := &Reply{RequestID: newRequestID()}
+	if s.opts.Trace != nil {
+		var end func(string, int)
+		ctx, end = s.opts.Trace(ctx, d.Name, r.RequestID, c.parent)
+		defer func() { end(string(cmp.Or(r.Code, codeOK)), r.Rows) }()
+	}
 	ctx, c.trace = s.traced(ctx)
 	s.metrics.running.Inc()
 	defer s.metrics.running.Dec()
@@ -179,7 +185,7 @@ func (s *Server) run(ctx context.Context, c caller, d *definition, request strin
 	case toolQuery:
 		a, err = backend.Query(ctx, who, c.view.profile.usual(args))
 	case d.contract:
-		a, err = backend.CallTool(ctx, who, engine.Call{Tool: d.Name, Request: request, Args: args, Still: c.still})
+		a, err = backend.CallTool(ctx, who, engine.Call{Tool: d.Name, Request: request, Args: args, Still: c.still, Tools: c.names})
 	default:
 		a, err = backend.Write(ctx, who, engine.Call{Tool: d.Name, Request: request, Args: args, Still: c.still, Token: c.token, Consent: c.consent})
 	}

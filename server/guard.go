@@ -155,6 +155,7 @@ func (c caller) streaming(ctx context.Context) (context.Context, context.CancelF
 // single answer in headers. A profile that does not exist is a path that does not exist.
 func (g *guard) caller(r *http.Request, who *policy.Principal) (caller, *refusal) {
 	c := g.s.caller(who)
+	c.parent = r.Header.Get("Traceparent")
 	c.client, _, _ = net.SplitHostPort(r.RemoteAddr)
 	if g.s.opts.Authenticate != nil {
 		c.still = func() *policy.Principal {

@@ -128,6 +128,7 @@ type caller struct {
 	client  string        // address of whoever sent it; "" over stdio
 	trace   *engine.Trace // of the call that it makes; nil when nobody asks
 	view    *view
+	parent  string // of the call's span, as the header traceparent has it
 	version int    // of the answers: 1, 2, or 0 for one that does not exist
 	export  string // what a cut answer is offered as; "" is nothing
 	offer   offer  // what a prompt or a resource shows

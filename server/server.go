@@ -69,6 +69,9 @@ type Options struct {
 	// cannot succeed.
 	Resource *Resource
 
+	// Trace begins the span of a call, whose parent is the header traceparent of its request; the function ends it. Nil traces nothing.
+	Trace func(ctx context.Context, tool, request, parent string) (context.Context, func(code string, rows int))
+
 	// Budgets bound what keys spend; nil bounds nothing.
 	Budgets *access.Budgets
 

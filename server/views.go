@@ -140,6 +140,20 @@ func (c caller) open() []*definition {
 	return list
 }
 
+// names are the tools that the caller may use, whatever its profile shows, under the names of the contract.
+func (c caller) names() []string {
+	var list []string
+	if c.view.of == nil {
+		return nil
+	}
+	for i := range c.view.of.box.Tools {
+		if d := &c.view.of.box.Tools[i]; d.open(c) {
+			list = append(list, d.Name)
+		}
+	}
+	return list
+}
+
 // usual writes the profile's format into the arguments of a query that names none. Arguments that are no
 // object, or that the engine will refuse anyhow, stay as they are.
 func (p Profile) usual(args []byte) []byte {

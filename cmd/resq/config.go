@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"net/url"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -25,6 +26,7 @@ import (
 	"resq/schema/problem"
 	"resq/schema/query"
 	"resq/server"
+	"resq/telemetry"
 )
 
 // A config is what a configuration file says. The zero value is a server on the loopback interface for one
@@ -48,11 +50,13 @@ type config struct {
 	Budget     policy.Budget        // of keys that have none of their own
 	JWT        *access.TokenOptions // tokens that open the server beside keys; nil is none
 	Resource   string               // the server as clients of tokens write it
+	Traces     *telemetry.Options   // nil is none
 	Redis      string               // through which replicas share budgets and reach each other
 	Lang       string
 	Control    controlConfig
 	Tools      selector
 	Audit      auditConfig
+	Custom     custom
 }
 
 // loadConfig reads a configuration file. The error is a problem.List of everything that is wrong with it, each
@@ -134,8 +138,9 @@ func (r *configReader) file(n *yaml.Node, c *config) {
 				c.Previous = append(c.Previous, []byte(r.text(item)))
 			}
 		},
-		"jwt":   func(n *yaml.Node) { r.jwt(n, c) },
-		"redis": func(n *yaml.Node) { c.Redis = r.text(n) },
+		"traces": func(n *yaml.Node) { r.traces(n, c) },
+		"jwt":    func(n *yaml.Node) { r.jwt(n, c) },
+		"redis":  func(n *yaml.Node) { c.Redis = r.text(n) },
 		"budgets": func(n *yaml.Node) {
 			r.budget(n, &c.Budget)
 		},
@@ -252,6 +257,39 @@ func (r *configReader) key(n *yaml.Node, owner *policy.Principal) string {
 		"budget": func(n *yaml.Node) { r.budget(n, &owner.Budget) },
 	})
 	return key
+}
+
+// traces reads where traces go.
+func (r *configReader) traces(n *yaml.Node, c *config) {
+	o := &telemetry.Options{Headers: map[string]string{}}
+	r.mapping(n, keys{
+		"endpoint": func(n *yaml.Node) {
+			o.Endpoint = r.text(n)
+			if u, err := url.Parse(o.Endpoint); err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
+				r.tell(n, "such as http://127.0.0.1:4318/v1/traces", "%s is no URL of a collector", problem.Quote(o.Endpoint))
+			}
+		},
+		"headers": func(n *yaml.Node) {
+			r.pairs(n, func(name string, _, value *yaml.Node) { o.Headers[name] = r.text(value) })
+		},
+		"file": func(n *yaml.Node) {
+			if o.File = r.text(n); o.File != "-" {
+				o.File = r.beside(o.File)
+			}
+		},
+		"ratio": func(n *yaml.Node) {
+			s := r.text(n)
+			f, err := strconv.ParseFloat(s, 64)
+			if err != nil || f <= 0 || f > 1 {
+				r.tell(n, "", "%s is not a share above 0 and up to 1", problem.Quote(s))
+			}
+			o.Ratio = f
+		},
+	})
+	if (o.Endpoint == "") == (o.File == "") {
+		r.tell(n, "", "traces go to an endpoint or to a file")
+	}
+	c.Traces = o
 }
 
 // jwt reads whose tokens are taken, and what is read from them.

@@ -37,6 +37,7 @@ maxBytes: 50000
 timeout: 7s
 budgets: {callsPerMinute: 300, rowsPerHour: none, statements: 3}
 redis: "redis://${REDIS}/1"
+traces: {endpoint: "http://127.0.0.1:4318/v1/traces", ratio: 0.25, headers: {Authorization: "${REDIS}"}}
 jwt:
   issuer: https://login.example
   audience: [https://resq.example/mcp]
@@ -87,6 +88,9 @@ principals:
 	if res := c.resource(); res.URL != "https://resq.example/mcp" || !reflect.DeepEqual(res.Scopes, []string{"resq.all", "resq.read"}) || res.Issuers[0] != "https://login.example" {
 		t.Errorf("%+v", res)
 	}
+	if x := c.Traces; x.Endpoint != "http://127.0.0.1:4318/v1/traces" || x.Ratio != 0.25 || x.Headers["Authorization"] != "cache:6379" {
+		t.Errorf("%+v", x)
+	}
 	a := c.Principals["alice"]
 	want := map[string]policy.Value{
 		"dept_id": policy.One("10"), "active": policy.One("true"), "price": policy.One("1.50"), "empty": policy.One(""),
@@ -128,19 +132,21 @@ func TestConfigMistakes(t *testing.T) {
 		"limits: {maxRows: many}\n":                 {`c:1:19: "many" is not a whole number`},
 		"budgets: {callsPerMinute: 0, rows: 1}\n":   {`c:1:27: "0" is not a whole number`, `c:1:30: there is no key "rows" here · nearest: rowsPerHour`},
 		"principals: {bob: {budget: {redis: x}}}\n": {`c:1:29: there is no key "redis" here`},
-		"jwt: {issuer: a, audience: b, jwks: c, algorithms: [HS256]}\n":                      {`c:1:53: "HS256" is not possible here`},
-		"jwt: {issuer: a, jwks: c}\n":                                                        {`c:1:6: the audience is missing`},
-		"jwt: {audience: a, jwks: c}\n":                                                      {`c:1:6: the issuer is missing`},
-		"jwt: {issuer: a, audience: b}\n":                                                    {`c:1:6: the keys of the issuer`},
-		"lang: fr\n":                                                                         {`c:1:7: "fr" is not possible here · one of: en, zh`},
-		"origins: [console.example]\n":                                                       {`c:1:11: the origin "console.example" must be`},
-		"principal: bo\nprincipals: {bob: {}}\n":                                             {`c:1:12: no principal "bo" is declared`},
-		"principals: {bob: {scopes: [raed]}}\n":                                              {`c:1:29: "raed" is not possible here · nearest: read`},
-		"principals: {bob: {funcs: {UserId: 1}}}\n":                                          {`c:1:28: there is no key "UserId" here · nearest: UserID`},
-		"principals: {bob: {keys: [tiny-secret]}}\n":                                         {`c:1:27: a key of bob is shorter than 16 characters`},
+		"jwt: {issuer: a, audience: b, jwks: c, algorithms: [HS256]}\n": {`c:1:53: "HS256" is not possible here`},
+		"jwt: {issuer: a, jwks: c}\n":                                   {`c:1:6: the audience is missing`},
+		"jwt: {audience: a, jwks: c}\n":                                 {`c:1:6: the issuer is missing`},
+		"jwt: {issuer: a, audience: b}\n":                               {`c:1:6: the keys of the issuer`},
+		"traces: {ratio: 2, endpoint: \"a\"}\n":                         {`c:1:17: "2" is not a share`, `c:1:30: "a" is no URL of a collector`},
+		"traces: {ratio: 1}\n":                                          {`c:1:9: traces go to an endpoint or to a file`},
+		"lang: fr\n":                                                    {`c:1:7: "fr" is not possible here · one of: en, zh`},
+		"origins: [console.example]\n":                                  {`c:1:11: the origin "console.example" must be`},
+		"principal: bo\nprincipals: {bob: {}}\n":                        {`c:1:12: no principal "bo" is declared`},
+		"principals: {bob: {scopes: [raed]}}\n":                         {`c:1:29: "raed" is not possible here · nearest: read`},
+		"principals: {bob: {funcs: {UserId: 1}}}\n":                     {`c:1:28: there is no key "UserId" here · nearest: UserID`},
+		"principals: {bob: {keys: [tiny-secret]}}\n":                    {`c:1:27: a key of bob is shorter than 16 characters`},
 		"principals: {bob: {keys: [a-long-secret-key]}, eve: {keys: [a-long-secret-key]}}\n": {`c:1:61: a key of eve is also a key of bob`},
-		"listen: \"a\n":                                                                      {`c:2:1: YAML syntax`},
-		"a: 1\n b: 2\n":                                                                      {`c:2:3: YAML syntax`},
+		"listen: \"a\n": {`c:2:1: YAML syntax`},
+		"a: 1\n b: 2\n": {`c:2:3: YAML syntax`},
 	} {
 		_, err := parseConfig("c", []byte(text), environment())
 		var l problem.List

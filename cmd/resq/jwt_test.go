@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"os"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
@@ -25,7 +27,7 @@ func TestServeTokens(t *testing.T) {
 	}
 	dir := t.TempDir()
 	write(t, dir, "keys.json", `{"keys":[{"kty":"OKP","crv":"Ed25519","kid":"k","use":"sig","x":"`+text(public)+`"}]}`)
-	config := write(t, dir, "resq.yaml", "packs: [store]\njwt: {issuer: https://login.test, audience: https://resq.test/mcp, jwks: keys.json}\n")
+	config := write(t, dir, "resq.yaml", "packs: [store]\njwt: {issuer: https://login.test, audience: https://resq.test/mcp, jwks: keys.json}\ntraces: {file: traces.jsonl}\n")
 	p := start(t, "serve", "--http", "127.0.0.1:0", "--config", config, "--state", state, "--log-format", "json")
 	address := ""
 	for end := time.Now().Add(30 * time.Second); address == ""; time.Sleep(10 * time.Millisecond) {
@@ -70,6 +72,12 @@ func TestServeTokens(t *testing.T) {
 		if strings.Contains(p.errors(), secret) {
 			t.Error("a token is in the log")
 		}
+	}
+	_ = p.cmd.Process.Signal(os.Interrupt)
+	p.wait()
+	traces, err := os.ReadFile(filepath.Join(dir, "traces.jsonl")) // what is left is sent at the end
+	if err != nil || !strings.Contains(string(traces), `"name":"tools/call res-query"`) || !strings.Contains(string(traces), `"name":"execute"`) || strings.Contains(string(traces), "ann") {
+		t.Errorf("%v %s", err, traces)
 	}
 	if !strings.Contains(p.errors(), `"principal":"jwt:ann"`) || !strings.Contains(p.errors(), `"a token was refused"`) {
 		t.Errorf("the log: %s", p.errors())

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"io"
@@ -15,6 +16,7 @@ import (
 	"github.com/alicebob/miniredis/v2"
 
 	"resq/engine/dialect/sqlite"
+	"resq/engine/policy"
 	"resq/resources"
 )
 
@@ -103,4 +105,44 @@ func packDatabase(ctx context.Context, p resources.Pack, d resources.Database, d
 	}
 	fmt.Fprintf(progress, "resq: made the database of %s in %s (%v)\n", p.Name, path, time.Since(start).Round(time.Millisecond))
 	return path, nil
+}
+
+// people adds the users of the packs that are served, unless the configuration has principals of its own: --principal
+// names one of them, and with --demo each has a key.
+func (s *source) people(c *config) error {
+	if len(c.Principals) > 0 {
+		return nil
+	}
+	for _, name := range c.Packs {
+		pack, _ := resources.Find(name)
+		for _, p := range pack.People {
+			who := &policy.Principal{Name: p.Name, User: p.User, Attributes: map[string]policy.Value{}, Funcs: map[string]policy.Value{}}
+			c.Principals[p.Name] = who
+			if !s.demo {
+				continue
+			}
+			if s.keys == nil {
+				s.keys = map[string]string{}
+			}
+			if s.keys[p.Name] == "" {
+				s.keys[p.Name] = "demo-" + p.Name + "-" + rand.Text()
+			}
+			if err := c.Keys.Add(s.keys[p.Name], who); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// printKeys tells the keys of --demo.
+func (s *source) printKeys(out io.Writer, packs []string) {
+	for _, name := range packs {
+		pack, _ := resources.Find(name)
+		for _, p := range pack.People {
+			if key := s.keys[p.Name]; key != "" {
+				fmt.Fprintf(out, "resq: key of %-8s %s  (%s)\n", p.Name, key, p.About)
+			}
+		}
+	}
 }

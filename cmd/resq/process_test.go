@@ -15,7 +15,7 @@ import (
 
 // A process is the program in a process of its own.
 type process struct {
-	t   *testing.T
+	t   testing.TB
 	cmd *exec.Cmd
 	in  io.WriteCloser
 	out *bufio.Reader
@@ -23,7 +23,7 @@ type process struct {
 	err bytes.Buffer
 }
 
-func start(t *testing.T, args ...string) *process {
+func start(t testing.TB, args ...string) *process {
 	t.Helper()
 	p := &process{t: t, cmd: exec.Command(os.Args[0], args...)}
 	p.cmd.Env = append(os.Environ(), "RESQ_RUN_MAIN=1")

@@ -108,7 +108,7 @@ func (r *reloader) run(ctx context.Context) {
 }
 
 func (r *reloader) startWatching() {
-	paths := r.opened.config.Catalog
+	paths := r.opened.config.watched()
 	if !r.watch || len(paths) == 0 {
 		return
 	}
@@ -134,7 +134,7 @@ func (r *reloader) reload(ctx context.Context, all bool) (again bool) {
 			return false
 		}
 	}
-	r.follow(next.config.Catalog) // before the load, so that no file is created unseen in between
+	r.follow(next.config.watched()) // before the load, so that no file is created unseen in between
 	cat, err := next.load(ctx, io.Discard)
 	if ctx.Err() != nil || !all && r.disturbed() {
 		return true
@@ -188,7 +188,7 @@ func (r *reloader) configure(next *opened) error {
 		return errors.New("the first key and the last one take a restart: without keys the server asks nobody for one")
 	}
 	config := *next.config
-	config.Catalog, config.Packs, config.Principals, config.Keys, config.Tools = c.Catalog, c.Packs, c.Principals, c.Keys, c.Tools
+	config.Catalog, config.Packs, config.Principals, config.Keys, config.Tools, config.Custom = c.Catalog, c.Packs, c.Principals, c.Keys, c.Tools, c.Custom
 	next.config = &config
 	next.choosePacks()
 	return nil

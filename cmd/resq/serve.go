@@ -47,6 +47,7 @@ func serveCommand() *cobra.Command {
 	f.BoolVar(&o.noWatch, "no-watch", false, "read catalog files again only on SIGHUP")
 	f.StringVar(&o.logFormat, "log-format", "", "text or json (default text on a terminal, else json)")
 	f.StringVar(&o.profile, "profile", "", "how the tools show themselves, where the client does not choose: see resq tools --help")
+	f.BoolVar(&from.demo, "demo", false, "give the people of built-in catalogs keys, and print them")
 	from.flags(cmd)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error { return serve(cmd, &from, o) }
 	return cmd
@@ -70,11 +71,13 @@ func serve(cmd *cobra.Command, from *source, how serving) error {
 	}
 	reload := newReloader(from, !how.noWatch, log, stop)
 	defer reload.close()
+	from.traced = true
 	o, err := from.open(ctx, log, cmd.ErrOrStderr())
 	if err != nil {
 		return err
 	}
 	defer func() { _ = o.close() }() // the engine of that moment
+	from.printKeys(cmd.ErrOrStderr(), o.packs)
 	if err := o.audited(ctx); err != nil {
 		return err
 	}
@@ -157,6 +160,9 @@ func serve(cmd *cobra.Command, from *source, how serving) error {
 	}
 	defer budgets.Close()
 	opts.Budgets = budgets
+	if o.traces != nil {
+		opts.Trace = o.traces.Call
+	}
 	if o.config.Redis != "" {
 		if o.config.Secret == "" {
 			return errors.New("redis is for several replicas, and those need one secret: name it with secret: in the configuration")

@@ -23,6 +23,7 @@ import (
 	"resq/resources"
 	"resq/schema"
 	"resq/schema/problem"
+	"resq/telemetry"
 	"resq/tools"
 )
 
@@ -37,6 +38,11 @@ type source struct {
 	timeout   time.Duration
 	state     string
 	lang      string
+	traced    bool              // calls are, where the configuration says so
+	demo      bool              // people of the packs get keys
+	keys      map[string]string // these, by name; they stay for as long as the program runs
+
+	instructions bool
 }
 
 // flags gives a command the flags of a source.
@@ -50,6 +56,7 @@ func (s *source) flags(cmd *cobra.Command) {
 	f.IntVar(&s.maxBytes, "max-bytes", 0, "bytes that one answer may have (default 24576)")
 	f.DurationVar(&s.timeout, "timeout", 0, "time of one query (default 5s)")
 	f.StringVar(&s.state, "state", "", "`directory` for the databases of built-in catalogs")
+	f.BoolVar(&s.instructions, "allow-instructions", false, "admit descriptions of SQL tools that read like orders to the model")
 	f.StringVar(&s.lang, "lang", "", "language of the tool descriptions: en or zh")
 }
 
@@ -90,13 +97,23 @@ type opened struct {
 	demo   bool     // nobody named a catalog, so it is the demonstration's
 	lang   string
 	secret []byte
-	audit  *audit // of writes
+	audit  *audit            // of writes
+	traces *telemetry.Traces // nil is none
 }
 
 // close ends what open began.
 func (o *opened) close() error {
-	return errors.Join(o.engine.Close(), o.audit.close())
+	err := errors.Join(o.engine.Close(), o.audit.close())
+	if o.traces != nil {
+		ctx, cancel := context.WithTimeout(context.Background(), traceTime)
+		defer cancel()
+		_ = o.traces.Close(ctx) // what cannot be sent any more is lost, and that is all
+	}
+	return err
 }
+
+// traceTime is for the last traces to be sent when the program ends.
+const traceTime = 2 * time.Second
 
 // open loads the catalog, makes the databases of built-in packs, and starts an engine.
 func (s *source) open(ctx context.Context, log *slog.Logger, progress io.Writer) (*opened, error) {
@@ -120,7 +137,7 @@ func (s *source) open(ctx context.Context, log *slog.Logger, progress io.Writer)
 	}
 	opts := engine.Options{
 		Secret: o.secret, Previous: o.config.Previous, Drivers: drivers(), Limits: o.config.Limits, MaxBytes: o.config.MaxBytes, Timeout: o.config.Timeout,
-		Writes: o.config.Writes, Statements: o.config.Budget.Statements, Log: log, Values: kv.Open, Version: version, Control: o.config.controlDSN(),
+		Writes: o.config.Writes, Statements: o.config.Budget.Statements, Log: log, Values: kv.Open, Version: version, Control: o.config.controlDSN(), SQL: o.config.Custom.limits,
 	}
 	o.audit = &audit{dir: filepath.Join(stateDir(o.config.State), auditDir), secret: o.secret, texts: o.config.Audit.Arguments, log: log}
 	opts.Audit = o.audit
@@ -128,6 +145,13 @@ func (s *source) open(ctx context.Context, log *slog.Logger, progress io.Writer)
 		if err := os.MkdirAll(stateDir(o.config.State), 0o700); err != nil {
 			return nil, failure{err}
 		}
+	}
+	if t := o.config.Traces; t != nil && s.traced {
+		t.Version, t.Log = version, log
+		if o.traces, err = telemetry.New(*t); err != nil {
+			return nil, failure{fmt.Errorf("traces: %w", err)}
+		}
+		opts.Spans = o.traces.Stage
 	}
 	if o.engine, err = engine.New(cat, opts); err != nil {
 		return nil, err
@@ -158,7 +182,7 @@ func (o *opened) prepare(ctx context.Context) error {
 // the demonstration.
 func (o *opened) choosePacks() {
 	o.packs, o.demo = o.config.Packs, false
-	if len(o.config.Catalog) == 0 && len(o.packs) == 0 {
+	if len(o.config.Catalog)+len(o.config.Custom.paths) == 0 && len(o.packs) == 0 {
 		o.packs, o.demo = []string{"store"}, true
 	}
 }
@@ -190,7 +214,8 @@ func (o *opened) load(ctx context.Context, progress io.Writer) (*schema.Catalog,
 			opts.DSN[pack.Redis] = dsn
 		}
 	}
-	return schema.Load(o.config.Catalog, opts)
+	o.config.Custom.load(&opts)
+	return schema.Load(slices.Concat(o.config.Catalog, o.config.Custom.paths), opts)
 }
 
 // settings reads the configuration file, if there is one, and lets the flags have the last word.
@@ -210,8 +235,15 @@ func (s *source) settings() (*config, error) {
 			return nil, errors.New(bad.flag + " must be above zero")
 		}
 	}
+	if c.Custom, err = readCustom(os.LookupEnv); err != nil {
+		return nil, err
+	}
+	c.Custom.instructions = s.instructions
 	c.Catalog = append(c.Catalog, s.catalogs...)
 	c.Packs = slices.Compact(append(c.Packs, s.packs...))
+	if err := s.people(c); err != nil {
+		return nil, err
+	}
 	if s.principal != "" {
 		c.Principal = s.principal
 	}

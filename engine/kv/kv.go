@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
+	"github.com/redis/go-redis/v9/logging"
 
 	"resq/engine"
 	"resq/schema"
@@ -25,6 +26,7 @@ func Open(c *schema.Connection, timeout time.Duration) (engine.Values, error) {
 	if c.Pool > 0 {
 		o.PoolSize = c.Pool
 	}
+	redis.SetLogger(&logging.VoidLogger{}) // it writes around the log; what matters is in the error
 	return store{redis.NewClient(o)}, nil
 }
 
