@@ -20,6 +20,22 @@ type Tool struct {
 	ReadOnly, Idempotent, Destructive bool
 }
 
+// An Instruction is what one file of the catalog tells clients when they begin, as far as one of its tools is there for
+// them; without tools it is for everybody.
+type Instruction struct {
+	Text  string
+	Tools []string
+}
+
+// Instructions are those of the catalog's files.
+func (e *Engine) Instructions() []Instruction {
+	out := make([]Instruction, len(e.cat.Instructions))
+	for i, x := range e.cat.Instructions {
+		out[i] = Instruction(x)
+	}
+	return out
+}
+
 // Tools are the business tools of the catalog, in the order of the catalog, with their words in a language. Whether a
 // principal may use one of them Offers says.
 func (e *Engine) Tools(lang string) []Tool {

@@ -60,7 +60,7 @@ func TestBudgets(t *testing.T) {
 	}
 	ask(legacy, "key-none") // without the scope
 	wantFigures(t, figures(t, url), `resq_calls_total{code="RATE_LIMITED",tool="res-query"} 8`,
-		`resq_call_outcomes_total{outcome="success"} 6`, `resq_call_outcomes_total{outcome="rate_limited"} 8`, `resq_call_outcomes_total{outcome="denied"} 1`,
+		`resq_call_outcomes_total{outcome="ok"} 6`, `resq_call_outcomes_total{outcome="rate_limited"} 8`, `resq_call_outcomes_total{outcome="denied"} 1`,
 		`resq_budget_refusals_total{budget="calls"} 6`, `resq_budget_refusals_total{budget="rows"} 2`)
 	if n := strings.Count(lines.String(), "code=RATE_LIMITED"); n != 8 {
 		t.Errorf("%d records of 8:\n%s", n, lines)

@@ -49,7 +49,7 @@ func newMetrics(s *Server) *metrics {
 			Name: "resq_requests_refused_total", Help: "Requests that were refused before they were a tool call, by code.",
 		}, []string{"code"}),
 		outcomes: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "resq_call_outcomes_total", Help: "Tool calls by what became of them: success, error, denied or rate_limited.",
+			Name: "resq_call_outcomes_total", Help: "Tool calls by what became of them: ok, error, denied or rate_limited.",
 		}, []string{"outcome"}),
 		spent: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "resq_budget_refusals_total", Help: "Tool calls that were refused because the key's budget is spent, by budget: calls or rows.",
@@ -83,20 +83,7 @@ func newMetrics(s *Server) *metrics {
 func (m *metrics) call(tool string, code problem.Code, took time.Duration) {
 	m.calls.WithLabelValues(tool, string(code)).Inc()
 	m.took.WithLabelValues(tool).Observe(took.Seconds())
-	m.outcomes.WithLabelValues(outcome(code)).Inc()
-}
-
-// outcome sorts the codes of calls into what the audit tells apart (E-16).
-func outcome(code problem.Code) string {
-	switch code {
-	case codeOK, problem.ConfirmRequired:
-		return "success"
-	case problem.PermissionDenied, problem.Unauthenticated:
-		return "denied"
-	case problem.RateLimited:
-		return "rate_limited"
-	}
-	return "error"
+	m.outcomes.WithLabelValues(outcomeOf(code)).Inc()
 }
 
 // budgetMetrics are about the Redis that replicas count in.

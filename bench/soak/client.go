@@ -81,6 +81,7 @@ func (c *client) post(ctx context.Context, body string) (*http.Response, []byte,
 	}
 	req.Header.Set("Content-Type", "application/json")
 	req.Header.Set("Accept", "application/json, text/event-stream")
+	req.Header.Set("Authorization", "Bearer "+soakKey)
 	if c.session != "" {
 		req.Header.Set("Mcp-Session-Id", c.session)
 	}
@@ -131,6 +132,7 @@ func (c *client) end(ctx context.Context) {
 	if err != nil {
 		return
 	}
+	req.Header.Set("Authorization", "Bearer "+soakKey)
 	req.Header.Set("Mcp-Session-Id", c.session)
 	c.session = ""
 	if resp, err := c.http.Do(req); err == nil {

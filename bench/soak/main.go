@@ -3,7 +3,8 @@
 //
 // The server serves the demonstration from catalog files that change every second between two versions whose
 // answers are known beforehand; some saves are rubbish. Clients call, hang up in the middle, and begin and end
-// sessions. A wrong answer, an error, or growth ends the command with 1.
+// sessions. Keys are made, used and revoked meanwhile, each of which has to be refused within five seconds. A wrong
+// answer, an error, or growth ends the command with 1.
 package main
 
 import (
@@ -23,6 +24,7 @@ import (
 type options struct {
 	resq, catalog string
 	time, reload  time.Duration
+	revoke        time.Duration
 	connections   int
 }
 
@@ -32,6 +34,7 @@ func main() {
 	flag.StringVar(&o.catalog, "catalog", "resources/store", "`directory` of the demonstration's catalog")
 	flag.DurationVar(&o.time, "time", 10*time.Minute, "how long")
 	flag.DurationVar(&o.reload, "reload", time.Second, "time between two saves of the catalog")
+	flag.DurationVar(&o.revoke, "revoke", 3*time.Second, "time between two keys that are made, used and revoked")
 	flag.IntVar(&o.connections, "connections", 64, "clients at once")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
@@ -57,11 +60,16 @@ func soak(ctx context.Context, o options) error {
 	if err != nil {
 		return err
 	}
-	s, err := startServer(o.resq, shop)
+	revoker, err := newRevoker(o, dir)
+	if err != nil {
+		return err
+	}
+	s, err := startServer(o.resq, shop, revoker)
 	if err != nil {
 		return err
 	}
 	defer s.kill()
+	revoker.url = s.url
 
 	load, end := context.WithTimeout(ctx, warmUp+o.time)
 	defer end()
@@ -72,6 +80,7 @@ func soak(ctx context.Context, o options) error {
 		running.Go(func() { c.run(load) })
 	}
 	running.Go(func() { shop.change(load, o.reload) })
+	running.Go(func() { revoker.run(load, o.revoke) })
 
 	r := &result{}
 	measure := func(name string, after time.Duration) error {
@@ -107,7 +116,7 @@ func soak(ctx context.Context, o options) error {
 	idle.name = "idle"
 	r.samples = append(r.samples, idle)
 	r.exit = s.end()
-	r.saves, r.rubbish = shop.saves, shop.rubbish
+	r.saves, r.rubbish, r.revoker = shop.saves, shop.rubbish, revoker
 	return r.tell(os.Stdout, o, t, s)
 }
 

@@ -6,6 +6,7 @@ import (
 	"io"
 	"slices"
 	"text/tabwriter"
+	"time"
 )
 
 // A result is what a run came to.
@@ -13,6 +14,7 @@ type result struct {
 	samples        []sample // start, in between, end, idle
 	saves, rubbish int
 	exit           error
+	revoker        *revoker
 }
 
 // Growth between the start and the end that load alone explains: connections come and go.
@@ -36,6 +38,7 @@ func (r *result) tell(w io.Writer, o options, t *tally, s *serverProcess) error 
 	fmt.Fprintf(w, "\nanswers %d (%.0f/s), wrong %d, errors %d, refused %v\n", t.answered.Load(), float64(t.answered.Load())/(warmUp+o.time).Seconds(), t.wrong.Load(), t.failed.Load(), t.refused)
 	fmt.Fprintf(w, "hung up in the middle %d, broken off before it was sent %d, sessions %d, told of a change %d\n", t.hungUp.Load(), t.broken.Load(), t.sessions.Load(), t.news.Load())
 	fmt.Fprintf(w, "saves %d, reloads %d; bad saves %d, told %d; errors in the log %d\n", r.saves, s.reloads.Load(), r.rubbish, s.bad.Load(), s.errors.Load())
+	fmt.Fprintf(w, "keys made, used and revoked %d, the slowest refused after %v\n", r.revoker.keys, r.revoker.slowest.Round(time.Millisecond))
 	return r.judge(t, s)
 }
 
@@ -52,6 +55,8 @@ func (r *result) judge(t *tally, s *serverProcess) error {
 	tell(t.wrong.Load() > 0 || t.failed.Load() > 0, "the first wrong answer or error: %s", t.first)
 	tell(t.news.Load() == 0, "no session was told that the catalog changed")
 	tell(len(t.refused) > 0, "calls were refused: %v, the first: %s", t.refused, t.refusal)
+	tell(r.revoker.wrong != "", "%s", r.revoker.wrong)
+	tell(r.revoker.keys == 0, "no key was revoked")
 	tell(s.errors.Load() > 0, "an error in the log: %s", deref(s.firstErr.Load()))
 	tell(s.reloads.Load() < int64(r.saves)*8/10, "only %d of %d saves were loaded", s.reloads.Load(), r.saves)
 	tell(s.bad.Load() < int64(r.rubbish)*8/10, "only %d of %d bad saves were told", s.bad.Load(), r.rubbish)

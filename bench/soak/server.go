@@ -38,8 +38,8 @@ type sample struct {
 	files      int
 }
 
-func startServer(program string, s *shop) (*serverProcess, error) {
-	p := &serverProcess{cmd: exec.Command(program, "serve", "--http", "127.0.0.1:0", "--catalog", s.dir, "--log-format", "json", "--timeout", "15s"),
+func startServer(program string, s *shop, r *revoker) (*serverProcess, error) {
+	p := &serverProcess{cmd: exec.Command(program, "serve", "--http", "127.0.0.1:0", "--config", r.config, "--state", r.state, "--log-format", "json"),
 		status: make(chan sample, 1), done: make(chan error, 1)}
 	p.cmd.Env = s.environment()
 	log, err := p.cmd.StderrPipe()

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -34,6 +35,8 @@ resources:
 			rule := "    rows: {type: and, exprs: [{field: dept, operator: IN, tokenType: principal, token: depts}]}\n"
 			plain := newPlace(b, catalog, "{}\n", "")
 			guarded := newPlace(b, catalog+rule, `budgets: {callsPerMinute: 100000000, rowsPerHour: 100000000}
+control: {dsn: "sqlite:`+filepath.Join(b.TempDir(), "control.sqlite")+`"}
+audit: {calls: [control, files]}
 principals:
   alice: {scopes: [read], roles: [sales], attributes: {depts: [0, 1, 2, 3, 4, 5, 6, 7, 8, 9]}, keys: [`+aliceKey+`]}
   bob: {scopes: [read, write], keys: [`+bobKey+`]}
