@@ -234,6 +234,8 @@ func (v *values) window(p *schema.Preset, a query.Arg, probs *problem.List) {
 		into, usual = &v.rows, p.Paging.Default
 	}
 	switch {
+	case n < 1 && p.Paging.Strict:
+		*probs = append(*probs, argument(a.Name, strconv.FormatInt(n, 10)+" is below 1", "1 or more"))
 	case n < 1:
 		*into = usual
 		v.notices = append(v.notices, words(v.lang, tooSmall, a.Name, strconv.FormatInt(usual, 10)))
