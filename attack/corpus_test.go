@@ -59,7 +59,7 @@ func ours(t testing.TB) []line {
 	reasons := notRun()
 	var run []line
 	for _, l := range corpus(t) {
-		here := l.Tool == "res-query" || l.Tool == "res-schema" || l.writes() || l.foreign()
+		here := l.Tool == "res-query" || l.Tool == "res-schema" || l.writes() || l.foreign() || l.preset()
 		reason, listed := reasons[l.ID]
 		delete(reasons, l.ID)
 		switch {
@@ -79,7 +79,7 @@ func ours(t testing.TB) []line {
 
 // reads are the lines of the tools that read; the others are TestCorpusWrites'.
 func reads(t testing.TB) []line {
-	return slices.DeleteFunc(ours(t), func(l line) bool { return l.writes() || l.foreign() })
+	return slices.DeleteFunc(ours(t), func(l line) bool { return l.writes() || l.foreign() || l.preset() })
 }
 
 // foreign says that a line is about SQL tools.

@@ -76,6 +76,7 @@ func (g *target) start(t testing.TB, catalog string, opts engine.Options) *engin
 	}
 	cat, err := schema.LoadFS(fstest.MapFS{
 		"sqltools.yaml":    {Data: []byte(sqlTools)},
+		"presets.yaml":     {Data: []byte(presets)},
 		"catalog.yaml":     {Data: []byte(strings.ReplaceAll(catalog, "NAME_LENGTH", names))},
 		"connections.yaml": {Data: fmt.Appendf(nil, "version: 1\nconnections: {default: {driver: %s, dsn: %q, mode: write, tables: [t_dept, t_user, t_order]}}\n", on.Name, g.dsn)},
 	}, schema.LoadOptions{})

@@ -58,6 +58,8 @@ type Call struct {
 
 	// Tools gives the tools that the caller may use, for a business tool that tells it; nil is none.
 	Tools func() []string
+	// Log takes the statements of a business tool's requests, in the order in which they are run; nil takes none.
+	Log *[]Explained
 }
 
 // Write answers a call: it makes rows, previews a change, or applies one that was confirmed. The error is a

@@ -15,10 +15,8 @@ import (
 
 // preset answers a tool that is made of requests.
 func (e *Engine) preset(ctx context.Context, who *policy.Principal, t *schema.Tool, call Call) (*Answer, error) {
-	return e.runPreset(e.reading(ctx, who), t, call)
-}
-
-func (e *Engine) runPreset(r *reading, t *schema.Tool, call Call) (*Answer, error) {
+	r := e.reading(ctx, who)
+	r.log = call.Log
 	args, err := e.arguments(t, call.Args)
 	if err != nil {
 		return nil, err
@@ -65,18 +63,17 @@ func (c *presetCall) list() (*Answer, error) {
 // page reads the rows of the page that was asked for, and finds how many there are in all. A page that is not full ends
 // the list, so that nothing need be counted.
 func (c *presetCall) page(q *query.Request) (*table, int64, error) {
-	rows := &table{}
-	q.Limit = c.args.rows
-	total, far := int64(-1), c.args.page-1 > c.e.opts.Limits.Offset/c.args.rows
-	if !far {
-		q.Offset = (c.args.page - 1) * c.args.rows
-		var err error
-		if rows, err = c.rows(q); err != nil {
-			return nil, 0, err
-		}
-		if !rows.more && (rows.rows > 0 || q.Offset == 0) {
-			return rows, q.Offset + int64(rows.rows), nil
-		}
+	if c.args.page-1 > c.e.opts.Limits.Offset/c.args.rows {
+		return nil, 0, problem.List{{Code: problem.LimitExceeded, Stage: problem.Limits, At: "/page", Message: "the page begins behind row " +
+			strconv.FormatInt(c.e.opts.Limits.Offset, 10), Hint: "narrow the conditions"}}
+	}
+	q.Limit, q.Offset = c.args.rows, (c.args.page-1)*c.args.rows
+	rows, err := c.rows(q)
+	if err != nil {
+		return nil, 0, err
+	}
+	if !rows.more && (rows.rows > 0 || q.Offset == 0) {
+		return rows, q.Offset + int64(rows.rows), nil
 	}
 	total, err := c.count(q)
 	if err != nil {
@@ -84,10 +81,6 @@ func (c *presetCall) page(q *query.Request) (*table, int64, error) {
 	}
 	if rows.rows > 0 { // of which some came or went between the two statements
 		total = max(total, q.Offset+int64(rows.rows))
-	}
-	if far && total > c.e.opts.Limits.Offset {
-		return nil, 0, problem.List{{Code: problem.LimitExceeded, Stage: problem.Limits, At: "/page", Message: "the page begins behind row " +
-			strconv.FormatInt(c.e.opts.Limits.Offset, 10), Hint: "narrow the conditions"}}
 	}
 	return rows, total, nil
 }
@@ -370,9 +363,9 @@ func matching(p *schema.Param, v value, f *schema.Field) *query.Leaf {
 	moment := p.Type == "date" && f.Type.Kind == schema.DateTime
 	switch p.Match {
 	case "contains":
-		l.Op = query.Like
+		l.Op, l.Verbatim = query.Like, query.Anywhere
 	case "prefix":
-		l.Op, l.Token = query.Like, v.text+"%"
+		l.Op, l.Verbatim = query.Like, query.AtStart
 	case "in":
 		l.Op, l.Token, l.HasToken, l.Tokens, l.HasTokens = query.In, "", false, v.list, true
 	case "from":

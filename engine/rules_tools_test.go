@@ -73,7 +73,9 @@ func TestRulesOfTools(t *testing.T) {
 		answers := make(chan string)
 		const calls = 24
 		for i := range calls {
-			go func() { answers <- call(userOf(2), []string{"properties", "property.list"}[i%2]) }()
+			who := userOf(2)
+			who.Budget.Statements = 1
+			go func() { answers <- call(who, []string{"properties", "property.list"}[i%2]) }()
 		}
 		for range calls {
 			if got := <-answers; got != "501 502 503 504" {

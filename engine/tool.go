@@ -20,6 +20,22 @@ type Tool struct {
 	ReadOnly, Idempotent, Destructive bool
 }
 
+// An Instruction is what one file of the catalog tells clients when they begin, as far as one of its tools is there for
+// them; without tools it is for everybody.
+type Instruction struct {
+	Text  string
+	Tools []string
+}
+
+// Instructions are those of the catalog's files.
+func (e *Engine) Instructions() []Instruction {
+	out := make([]Instruction, len(e.cat.Instructions))
+	for i, x := range e.cat.Instructions {
+		out[i] = Instruction(x)
+	}
+	return out
+}
+
 // Tools are the business tools of the catalog, in the order of the catalog, with their words in a language. Whether a
 // principal may use one of them Offers says.
 func (e *Engine) Tools(lang string) []Tool {
@@ -218,6 +234,8 @@ func (v *values) window(p *schema.Preset, a query.Arg, probs *problem.List) {
 		into, usual = &v.rows, p.Paging.Default
 	}
 	switch {
+	case n < 1 && p.Paging.Strict:
+		*probs = append(*probs, argument(a.Name, strconv.FormatInt(n, 10)+" is below 1", "1 or more"))
 	case n < 1:
 		*into = usual
 		v.notices = append(v.notices, words(v.lang, tooSmall, a.Name, strconv.FormatInt(usual, 10)))

@@ -181,6 +181,7 @@ func (b *toolBinder) paging(d *toolDecl, p *Preset) {
 	if d.paging.max.at.given() {
 		p.Paging.Max = int64(d.paging.max.n)
 	}
+	p.Paging.Strict = d.paging.onUnderMin.text == "error"
 	if p.Paging.Default > p.Paging.Max {
 		b.tell(d.paging.at, "", "the default page of %d rows is larger than max, %d", p.Paging.Default, p.Paging.Max)
 	}

@@ -56,8 +56,9 @@ type (
 		whenNone, text word
 	}
 	pagingDecl struct {
-		at       place
-		def, max number
+		at         place
+		def, max   number
+		onUnderMin word
 	}
 	notFoundDecl struct {
 		at          place
@@ -223,6 +224,8 @@ var pagingTable = &table[pagingDecl]{
 	keys: []key[pagingDecl]{
 		{"default", "Rows of a page when the call does not say; 20 is the default.", false, whole(func(p *pagingDecl) *number { return &p.def }, 1, 1000)},
 		{"max", "The most rows of a page; more are cut to it, with a notice. 100 is the default.", false, whole(func(p *pagingDecl) *number { return &p.max }, 1, 1000)},
+		{"onUnderMin", "What happens to a page or a size below 1: default, its default with a notice, or error.", false,
+			choice(func(p *pagingDecl) *word { return &p.onUnderMin }, "default", "error")},
 	},
 }
 

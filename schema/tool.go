@@ -123,8 +123,11 @@ type Preset struct {
 	Examples []Example
 }
 
-// A Paging bounds the pages of a list.
-type Paging struct{ Default, Max int64 }
+// A Paging bounds the pages of a list. Strict refuses a page or a size below 1, instead of taking the default with a notice.
+type Paging struct {
+	Default, Max int64
+	Strict       bool
+}
 
 // A OneOf is arguments of which one at least is needed.
 type OneOf struct {

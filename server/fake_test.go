@@ -21,6 +21,7 @@ import (
 
 // A fake is a Backend that shows what it was asked.
 type fake struct {
+	told    []engine.Instruction
 	mu      sync.Mutex
 	who     *policy.Principal
 	raw     []byte
@@ -94,6 +95,9 @@ func (f *fake) CallTool(_ context.Context, who *policy.Principal, call engine.Ca
 	}
 	return &engine.Answer{Text: []byte(`{"tool":"` + call.Tool + `"}`), Rows: 2}, nil
 }
+
+// Instructions is part of Backend.
+func (f *fake) Instructions() []engine.Instruction { return f.told }
 
 func (f *fake) Ping(context.Context) map[string]error {
 	f.mu.Lock()

@@ -33,10 +33,10 @@ func (s *Server) protocol() *mcpgo.MCPServer {
 		r.Tools = append(callerOf(ctx).list(), fixtures.tools...)
 	})
 	hooks.AddAfterInitialize(func(ctx context.Context, _ any, _ *mcp.InitializeRequest, r *mcp.InitializeResult) {
-		r.Instructions = callerOf(ctx).view.instructions
+		r.Instructions = s.instructions(callerOf(ctx))
 	})
 	hooks.AddAfterDiscover(func(ctx context.Context, _ any, _ *mcp.DiscoverRequest, r *mcp.DiscoverResult) {
-		r.Instructions = callerOf(ctx).view.instructions
+		r.Instructions = s.instructions(callerOf(ctx))
 	})
 	hooks.AddAfterListPrompts(func(ctx context.Context, _ any, _ *mcp.ListPromptsRequest, r *mcp.ListPromptsResult) {
 		if c := callerOf(ctx); len(c.open()) == 0 { // they speak of tools that this caller does not have

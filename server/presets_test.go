@@ -99,3 +99,19 @@ func TestCatalogToolsChange(t *testing.T) {
 		t.Error("a tool outlives its catalog")
 	}
 }
+
+// What the files of a catalog tell clients is told to those who see one of their tools (D-043).
+func TestCatalogInstructions(t *testing.T) {
+	f := newFake()
+	secret := orderList(noArguments)
+	secret.Name = "secret.list"
+	f.tools = []engine.Tool{orderList(noArguments), secret}
+	f.told = []engine.Instruction{{Text: "Money is in yuan."}, {Text: "Orders are of this year.", Tools: []string{"order.list", "secret.list"}}, {Text: "The vault is empty.", Tools: []string{"secret.list"}}}
+	s := newServer(t, f, withKeys(Options{Version: "1"}))
+	url := serveHTTP(t, s)
+	hello := `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"x","version":"1"}}}`
+	got := exchange{body: hello}.with("Authorization", "Bearer alice-key").do(t, url).body
+	if !strings.Contains(got, `\n\nMoney is in yuan.\n\nOrders are of this year."`) || strings.Contains(got, "vault") {
+		t.Errorf("told: %s", got)
+	}
+}

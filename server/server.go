@@ -36,6 +36,8 @@ type Backend interface {
 	Verbs(who *policy.Principal) engine.Verbs
 	// Describe answers res-schema.
 	Describe(ctx context.Context, who *policy.Principal, raw []byte) (*engine.Answer, error)
+	// Instructions are what the files of the catalog tell clients.
+	Instructions() []engine.Instruction
 	// Ping tries every connection; a nil error is a healthy one.
 	Ping(ctx context.Context) map[string]error
 }

@@ -3,6 +3,7 @@ package server
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"sync"
 )
 
@@ -174,4 +175,23 @@ func (p Profile) usual(args []byte) []byte {
 		out = append(out, ',')
 	}
 	return append(out, args[i+1:]...)
+}
+
+// instructions is what a client is told when it begins: about this program's tools, and what the files of the catalog
+// say to those who see one of their tools.
+func (s *Server) instructions(c caller) string {
+	text := c.view.instructions
+	open := c.names()
+	backend := s.lend()
+	defer backend.release()
+	for _, x := range backend.Instructions() {
+		if len(x.Tools) > 0 && !slices.ContainsFunc(x.Tools, func(t string) bool { return slices.Contains(open, t) }) {
+			continue
+		}
+		if text != "" {
+			text += "\n\n"
+		}
+		text += x.Text
+	}
+	return text
 }

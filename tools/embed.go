@@ -6,7 +6,7 @@ import (
 	"io/fs"
 )
 
-//go:embed erp/*.yaml xiaoqu/*.yaml
+//go:embed erp/*.yaml store/*.yaml xiaoqu/*.yaml
 var files embed.FS
 
 // Files gives the tools of a pack; nil when it has none.

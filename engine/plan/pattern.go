@@ -29,6 +29,12 @@ func (b *binder) likeLeaf(l *query.Leaf, x Expr) Expr {
 	}
 	lead, tail := strings.HasPrefix(tok, "%"), strings.HasSuffix(tok, "%")
 	var pattern string
+	switch l.Verbatim {
+	case query.Anywhere:
+		lead, tail = false, false
+	case query.AtStart:
+		return &Like{X: asText(x), Pattern: &Arg{Value: likeEscape.Replace(tok) + "%", T: textType}, Not: l.Op == query.NotLike, Case: caseSensitive(x)}
+	}
 	if lead || tail {
 		// A pattern of SQL as it is; only our own escape character is doubled.
 		if n := strings.Count(tok, "%"); n > b.lim.Wildcards {

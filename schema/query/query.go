@@ -146,10 +146,22 @@ type Leaf struct {
 	HasToken  bool
 	Tokens    []string
 	HasTokens bool
-	Places    []int32 // of the tokens in the arguments; 0 is unknown
-	TokenExpr Expr    // of TokenExpr
+	Places    []int32  // of the tokens in the arguments; 0 is unknown
+	TokenExpr Expr     // of TokenExpr
+	Verbatim  Verbatim // of LIKE
 	Query     *Request
 }
+
+// A Verbatim says where a text must stand that LIKE takes as it is, wildcards included. No request says it; the engine does
+// where an argument of a tool asks for a part of a text.
+type Verbatim uint8
+
+// The places.
+const (
+	Pattern Verbatim = iota // the token is a pattern, or a part of one
+	Anywhere
+	AtStart
+)
 
 // An Op is a comparison operator.
 type Op string

@@ -440,8 +440,12 @@ func (Dialect) Own(w *sqlgen.Writer) { w.SQL(" OVERRIDING SYSTEM VALUE") }
 
 // joined is how many values an array may have to be joined with. Joined, an index of the table serves; but inside a walk,
 // or for every row of another table, the join may begin again with the whole array. As the value of a comparison, which the
-// planner does not take apart, a set is hashed once.
-const joined = 10_000
+// planner does not take apart, a set is hashed once, as long as the planner thinks that the hash fits into work_mem; beyond,
+// it would go through the whole array for every row, and a join is right again.
+const (
+	joined = 10_000
+	hashed = 65_536
+)
 
 // Among takes the values as an array.
 func (d Dialect) Among(w *sqlgen.Writer, x *plan.List, v *sqlgen.Values) bool {
@@ -479,7 +483,7 @@ func (d Dialect) Among(w *sqlgen.Writer, x *plan.List, v *sqlgen.Values) bool {
 		w.SQL("::text[]")
 	}
 	w.SQL(")))")
-	if len(x.Xs) > joined {
+	if n := len(x.Xs); n > joined && n <= hashed {
 		w.SQL(" = TRUE")
 	}
 	w.SQL(")")
