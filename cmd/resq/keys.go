@@ -135,7 +135,7 @@ func keysCreate() *cobra.Command {
 		if err != nil {
 			return nil, err
 		}
-		if !had {
+		if !had && !conf.asks() && conf.JWT == nil {
 			fmt.Fprintln(cmd.ErrOrStderr(), "This is the first key: a server that runs already has to be started again before it asks for keys.")
 		}
 		return shownKey{plain, k}, nil
