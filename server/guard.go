@@ -341,7 +341,7 @@ func (g *guard) session(r *http.Request, who *policy.Principal, method string) *
 		return nil
 	case id == "" && r.Method == http.MethodDelete:
 		return &refusal{status: http.StatusBadRequest, code: problem.InvalidArgument, message: "which session? send " + mcpgo.HeaderKeySessionID}
-	case id == "" || g.sessions.valid(id, who.Name):
+	case id == "" || g.sessions.valid(id, who.Owner()):
 		return nil
 	}
 	return &refusal{status: http.StatusNotFound, code: problem.NotFound, message: "no such session; start again with initialize"}

@@ -490,11 +490,12 @@ func TestUnsafeBinds(t *testing.T) {
 		{"nothing, no address", config(""), ":0", refused},
 		{"keys in the file, every address", config(keyed), open, starts},
 		{"a principal without keys, every address", config("principals:\n  alice: {}\nprincipal: alice\n"), open, refused},
-		{"a control database without keys, every address", config("control: \"sqlite:" + filepath.Join(dir, "empty.sqlite") + "\"\n"), open, refused},
+		{"a control database without keys, every address", config("control: \"sqlite:" + filepath.Join(dir, "empty.sqlite") + "\"\n"), open, starts},
 		{"a key in the control database, every address", withKeys(""), open, starts},
 		{"a named control database with a key, every address", withKeys("control: \"sqlite:" + filepath.Join(dir, "one.sqlite") + "\"\n"), open, starts},
 		{"its only key revoked, every address", withKeys("", []string{"keys", "revoke", "1"}), open, starts},
 		{"its only key disabled, every address", withKeys("", []string{"keys", "disable", "1"}), open, starts},
+		{"a prefix of keys and no key yet, every address", config("keys: {prefix: xqak_}\n"), open, starts},
 		{"an issuer and no key yet, every address", config(admin), open, starts},
 		{"a control database that is not there", config("control: mysql://nobody@127.0.0.1:1/none\n"), "127.0.0.1:0", "does not answer"},
 		{"a control database of another kind", config("control: redis://127.0.0.1/\n"), "127.0.0.1:0", "no address of a database"},
@@ -524,6 +525,28 @@ func TestUnsafeBinds(t *testing.T) {
 			t.Errorf("%s: exit %d, want %q:\n%s", c.what, code, c.want, got)
 		}
 	}
+}
+
+// N2, security.md C4: a server that was told of a control database asks for keys, on the loopback interface too, before there
+// is one and after the table was emptied by hand.
+func TestEmptyKeysStillAsk(t *testing.T) {
+	testdb.Each(t, func(t *testing.T, e testdb.Engine) {
+		config := controlledConfig(t, t.TempDir(), e, "")
+		asks := func(when string) {
+			t.Helper()
+			s := runServer(t, "--config", config)
+			for _, key := range []string{"", "xqak_nobody"} {
+				if status, body := s.post("/mcp", key, `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`); status != 401 {
+					t.Errorf("%s, key %q: %d %s", when, key, status, body)
+				}
+			}
+			s.stop()
+		}
+		asks("before the first key")
+		do(t, config, nil, "keys", "create", "--name", "x")
+		testdb.Exec(t, e, regexp.MustCompile(`control: "(.*)"`).FindStringSubmatch(mustRead(t, config))[1], "DELETE FROM agent_api_key")
+		asks("after the last row was deleted")
+	})
 }
 
 // E-28, mcp.md 2.3: whoever listens is told when tools, scopes or keys change, and hears nothing more once its key has
