@@ -41,7 +41,7 @@ replicas: ## three servers behind a balancer that sends each message to another,
 	scripts/test.sh go test -count 1 -v -run Replicas ./cmd/resq
 
 attack: ## the attack corpus and the non-interference tests alone
-	scripts/test.sh bash -o pipefail -c "go test -count 1 -v -run 'Attack|Corpus|Interference' ./attack ./engine ./server | grep -v '^=== \|--- PASS'"
+	scripts/test.sh bash -o pipefail -c "go test -count 1 -v -run 'Attack|Corpus|Interference|ListAgainst' ./attack ./engine ./server ./cmd/resq | grep -v '^=== \|--- PASS'"
 
 faults: ## databases, networks, disks and clocks that fail, and the program killed in the middle of writes
 	scripts/test.sh go test -tags failpoint -count 1 -timeout 20m ./faults

@@ -91,6 +91,7 @@ type rower interface {
 }
 
 func count(ctx context.Context, in rower, st statements) (n int64, err error) {
+	traceStatement(ctx, st.count.SQL)
 	err = in.QueryRowContext(ctx, st.count.SQL, st.count.Args...).Scan(&n)
 	return n, err
 }

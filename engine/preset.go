@@ -22,6 +22,43 @@ func (e *Engine) preset(ctx context.Context, who *policy.Principal, t *schema.To
 		return nil, err
 	}
 	c := &presetCall{reading: r, tool: t, args: args, call: call}
+	a, err := c.answer(t)
+	if err == nil && t.Preset.Audit != nil {
+		a.Logged = c.logged(t.Preset.Audit)
+	}
+	return a, err
+}
+
+// logged writes the arguments that may be logged, each as it is or under its mask.
+func (c *presetCall) logged(audit *schema.Audit) []byte {
+	b := []byte{'{'}
+	add := func(name string, value []byte) {
+		if len(b) > 1 {
+			b = append(b, ',')
+		}
+		b = append(append(appendString(b, name), ':'), value...)
+	}
+	for _, p := range c.tool.Params {
+		v, given := c.args.of[p]
+		if !given {
+			continue
+		}
+		if mask := audit.Mask[p.Name]; mask != "" {
+			add(p.Name, appendString(nil, masked(mask, v.text)))
+		} else if slices.Contains(audit.Args, p.Name) {
+			add(p.Name, c.argument(nil, p))
+		}
+	}
+	if c.args.rows > 0 && slices.Contains(audit.Args, "page") {
+		add("page", strconv.AppendInt(nil, c.args.page, 10))
+	}
+	if c.args.rows > 0 && slices.Contains(audit.Args, "rows") {
+		add("rows", strconv.AppendInt(nil, c.args.rows, 10))
+	}
+	return append(b, '}')
+}
+
+func (c *presetCall) answer(t *schema.Tool) (*Answer, error) {
 	switch {
 	case t.Preset.Shape == "list" && t.Preset.Union != nil:
 		return c.union()

@@ -26,6 +26,8 @@ type Answer struct {
 	Cut  bool // the byte budget ended the page
 	// Preview is of a change that was only proposed; nil otherwise.
 	Preview *Preview
+	// Logged is the arguments of a business tool that its catalog lets the log of calls hold, as JSON; nil is none.
+	Logged []byte
 
 	// Data gives the answer once more as JSON, where Text is none: of res-schema. Nil where it is.
 	Data func() []byte

@@ -8,10 +8,13 @@ import (
 
 // masked is the image of a masked value: nothing but itself may be learnt from it.
 func masked(mask, s string) string {
-	if mask != "last4" {
+	groups := clusters(s)
+	switch {
+	case mask == "phone" && len(groups) > 7: // 138****5678 (B-014)
+		return strings.Join(groups[:3], "") + "****" + strings.Join(groups[len(groups)-4:], "")
+	case mask != "last4":
 		return "****"
 	}
-	groups := clusters(s)
 	if len(groups) <= 4 {
 		return "****"
 	}

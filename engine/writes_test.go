@@ -64,12 +64,12 @@ func TestWritesApart(t *testing.T) {
 	}
 }
 
-// newApart is an office whose operations are in a control store.
+// newApart is an office whose operations are in a control store, in a database of the same kind.
 func newApart(t testing.TB, on testdb.Engine, change ...func(o *engine.Options)) *bench {
 	t.Helper()
 	dsn := map[string]string{"main": testdb.Create(t, on, readFile(t, filepath.Join(officeDir, on.Name+".sql")))}
 	files := catalogFiles(t, filepath.Join(officeDir, "catalog"))
-	return newBench(t, on, files, dsn, append(change, func(o *engine.Options) { o.Control = "sqlite:" + filepath.Join(t.TempDir(), "control.sqlite") })...)
+	return newBench(t, on, files, dsn, append(change, func(o *engine.Options) { o.Control = testdb.Create(t, on) })...)
 }
 
 // TestWrites plays the files of testdata/writes on every database. Each is a story in steps: `N.who.tool` is a

@@ -235,9 +235,9 @@ func TestControlKeys(t *testing.T) {
 				t.Errorf("step %d: the key opens: %v", i, !want)
 			}
 		}
-		// A rotation takes over all but the expiry; the old key ends after the grace, and never later than it would have.
+		// A rotation takes over all with the expiry; the old key ends after the grace, and never later than it would have.
 		k3, plain3, err := c.RotateKey(ctx, k.ID, 10*time.Minute)
-		if err != nil || k3.User != "42" || k3.Expires != nil || !slices.Equal(k3.Scopes, k.Scopes) || plain3 == plain {
+		if err != nil || k3.User != "42" || k3.Expires == nil || !k3.Expires.Equal(*want.Expires) || !slices.Equal(k3.Scopes, k.Scopes) || plain3 == plain {
 			t.Fatalf("%+v %v", k3, err)
 		}
 		if old, _ := c.Key(ctx, k.ID); !old.Expires.Equal(now.Add(10*time.Minute)) || !opens(plain) || !opens(plain3) {
@@ -253,6 +253,21 @@ func TestControlKeys(t *testing.T) {
 		}
 		if _, _, err := c.RotateKey(ctx, k3.ID, 0); codeOf(err) != problem.Conflict {
 			t.Errorf("a revoked key is rotated: %v", err)
+		}
+		// B-002: no rotation opens what was closed or has ended.
+		if _, err := c.DisableKey(ctx, k4.ID); err != nil {
+			t.Fatal(err)
+		}
+		for state, id := range map[string]int64{StateExpired: k.ID, StateDisabled: k4.ID} {
+			if k, _, err := c.RotateKey(ctx, id, time.Hour); codeOf(err) != problem.Conflict {
+				t.Errorf("a key that is %s is rotated: %+v %v", state, k, err)
+			}
+		}
+		if list, err := c.Keys(ctx, KeyFilter{After: k4.ID}); err != nil || len(list) != 0 {
+			t.Errorf("refused rotations made keys: %v %v", list, err)
+		}
+		if _, err := c.EnableKey(ctx, k4.ID); err != nil {
+			t.Fatal(err)
 		}
 		// Scopes: bound, unbound, set, and disabled as a whole.
 		tools := func() []string {

@@ -347,8 +347,9 @@ func (c *Control) setStatus(ctx context.Context, id int64, status int) (k *Key, 
 	return k, err
 }
 
-// RotateKey makes a key that takes the place of another one: same name, user and scopes. The other one is good for as
-// long as grace says, or not any more. It gives the new key as it is. The error is a problem.
+// RotateKey makes a key that takes the place of another one, which must be active: same name, owner, scopes and end, so that
+// nobody has by it what the other one did not give. The other one is good for as long as grace says, or not any more. It
+// gives the new key as it is. The error is a problem.
 func (c *Control) RotateKey(ctx context.Context, id int64, grace time.Duration) (k *Key, plain string, err error) {
 	if grace < 0 {
 		return nil, "", invalid("/grace", "a time cannot be below zero")
@@ -358,10 +359,18 @@ func (c *Control) RotateKey(ctx context.Context, id int64, grace time.Duration) 
 		if err != nil {
 			return err
 		}
-		if old.State == StateRevoked {
+		switch old.State {
+		case StateRevoked:
 			return &problem.Problem{Code: problem.Conflict, Message: "the key was revoked, which is for good", Hint: "make another one"}
+		case StateExpired:
+			return &problem.Problem{Code: problem.Conflict, Message: "the key has expired, and one in its place would have as well", Hint: "make another one"}
+		case StateDisabled:
+			return &problem.Problem{Code: problem.Conflict, Message: "the key is disabled, and one in its place would be active", Hint: "enable it first, or make another one"}
 		}
 		n := NewKey{Name: old.Name, User: old.User, Principal: old.Principal, Scopes: old.Scopes}
+		if old.Expires != nil {
+			n.Expires = *old.Expires
+		}
 		if k, plain, err = c.createKey(ctx, tx, n); err != nil {
 			return err
 		}

@@ -28,6 +28,7 @@ type Reply struct {
 	answer     *engine.Answer  // whose text is not in Texts yet; nil when there is none
 	preview    *engine.Preview // of a change that waits for its confirmation
 	link       *link           // to the whole of an answer that was cut
+	logged     string          // the arguments that the log may hold
 	structured []byte          // the same once more as JSON, for clients that ask for it
 }
 
@@ -116,7 +117,7 @@ func (s *Server) call(ctx context.Context, c caller, tool string) (*Reply, bool)
 	if err != nil {
 		r.fail(problem.From(err))
 	} else {
-		r.Rows = answer.Rows
+		r.Rows, r.logged = answer.Rows, string(answer.Logged)
 		if answer.Preview != nil {
 			r.Code, r.preview = problem.ConfirmRequired, answer.Preview
 		}

@@ -93,7 +93,7 @@ func (f *fake) CallTool(_ context.Context, who *policy.Principal, call engine.Ca
 	if strings.HasPrefix(call.Tool, "secret") {
 		return nil, problem.List{{Code: problem.UnknownTool, Message: "no such tool"}}
 	}
-	return &engine.Answer{Text: []byte(`{"tool":"` + call.Tool + `"}`), Rows: 2}, nil
+	return &engine.Answer{Text: []byte(`{"tool":"` + call.Tool + `"}`), Rows: 2, Logged: []byte(`{"state":1}`)}, nil
 }
 
 // Instructions is part of Backend.

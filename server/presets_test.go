@@ -115,3 +115,17 @@ func TestCatalogInstructions(t *testing.T) {
 		t.Errorf("told: %s", got)
 	}
 }
+
+// The log line of a call holds the arguments that the tool lets it hold (V-39).
+func TestCatalogToolLog(t *testing.T) {
+	f := newFake()
+	f.tools = []engine.Tool{orderList(noArguments)}
+	log, out := quietLog()
+	s := newServer(t, f, Options{Log: log})
+	if _, ok := s.Call(t.Context(), alice, "order_list", []byte(`{"phone":"13900000304"}`)); !ok {
+		t.Fatal("there is no such tool")
+	}
+	if got := out.String(); !strings.Contains(got, "state") || strings.Contains(got, "13900000304") {
+		t.Errorf("log: %s", got)
+	}
+}

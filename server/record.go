@@ -26,6 +26,9 @@ func (s *Server) record(ctx context.Context, c caller, d *definition, r *Reply, 
 	attrs := append(make([]slog.Attr, 0, 8), slog.String("tool", d.Name), slog.String("code", string(code)),
 		slog.String("request_id", r.RequestID), slog.Int64("ms", took.Milliseconds()), slog.Int("rows", r.Rows))
 	attrs = caused(attrs, who)
+	if r.logged != "" {
+		attrs = append(attrs, slog.String("args", r.logged))
+	}
 	if err != nil {
 		for _, p := range problem.From(err) {
 			if p.Err != nil {

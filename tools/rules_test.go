@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"resq/engine"
 	"resq/testdb"
 )
 
@@ -114,5 +115,23 @@ func TestRedisDown(t *testing.T) {
 	}
 	if got := p.ask(t, "service", "sys.ping", `{}`); !strings.Contains(got, `"redis":"ERROR: unavailable"`) {
 		t.Errorf("%s", got)
+	}
+}
+
+// The log of calls holds the arguments that a tool names, telephone numbers under their mask, and no other (V-39, B-014).
+func TestLogged(t *testing.T) {
+	p := open(t, testdb.Engines(t)[0])
+	for _, c := range []struct{ tool, args, want string }{
+		{"property.list.query", `{"phone":"13900000304","contact":"冯四","agentId":30}`, `{"agentId":30,"phone":"139****0304","page":1,"rows":20}`},
+		{"property.list.query", `{"phone":"123"}`, `{"phone":"****","page":1,"rows":20}`},
+		{"contract.list.query", `{"contractNo":"HT001"}`, ``},
+	} {
+		a, err := p.engine.CallTool(t.Context(), people["head"], engine.Call{Tool: c.tool, Args: []byte(c.args)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if string(a.Logged) != c.want {
+			t.Errorf("%s %s: %s, want %s", c.tool, c.args, a.Logged, c.want)
+		}
 	}
 }

@@ -414,6 +414,7 @@ func (r *configReader) control(n *yaml.Node, into *controlConfig) {
 		}
 		into.DSN = driver + ":" + rest
 	}
+	into.Named = true
 	if follow(n).Kind != yaml.MappingNode {
 		dsn(n)
 		return
@@ -426,6 +427,7 @@ func (r *configReader) control(n *yaml.Node, into *controlConfig) {
 
 // keyring reads how keys of the control database are made, and by whom.
 func (r *configReader) keyring(n *yaml.Node, into *controlConfig) {
+	into.Named = true
 	r.mapping(n, keys{
 		"prefix": func(n *yaml.Node) {
 			into.Prefix = r.text(n)

@@ -22,11 +22,16 @@ import (
 
 // A controlConfig says where the control database is, and how its keys are.
 type controlConfig struct {
+	Named  bool          // the configuration speaks of it or of its keys, so callers are asked for keys though there is none yet
 	DSN    string        // "" is a file in the state directory
 	Stale  time.Duration // 0 is registry.DefaultStale
 	Prefix string        // of new keys
 	Admin  string        // SHA-256 of the credential of the HTTP API, in hex; "" is no API
 }
+
+// asks says whether callers are asked for keys whatever keys there are. A server whose configuration speaks of keys must
+// not open itself to everybody because a table is empty.
+func (c *config) asks() bool { return c.Keys.Len() > 0 || c.Control.Named }
 
 // controlFile is the control database's place in a state directory.
 const controlFile = "control.sqlite"

@@ -135,7 +135,7 @@ func keysCreate() *cobra.Command {
 		if err != nil {
 			return nil, err
 		}
-		if !had {
+		if !had && !conf.asks() && conf.JWT == nil {
 			fmt.Fprintln(cmd.ErrOrStderr(), "This is the first key: a server that runs already has to be started again before it asks for keys.")
 		}
 		return shownKey{plain, k}, nil
@@ -222,7 +222,7 @@ func keysRotate() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "rotate ID",
 		Short: "Make a key that takes the place of another",
-		Long:  "Make a key with the name, the owner and the scopes of another one, which is revoked, or ends after --grace.",
+		Long:  "Make a key with the name, the owner, the scopes and the expiry of another one that is active. That is revoked, or ends after --grace.",
 		Args:  cobra.ExactArgs(1),
 	}
 	cmd.Flags().StringVar(&grace, "grace", "0s", "`time` for which the old key is still good, such as 24h or 7d")

@@ -490,11 +490,12 @@ func TestUnsafeBinds(t *testing.T) {
 		{"nothing, no address", config(""), ":0", refused},
 		{"keys in the file, every address", config(keyed), open, starts},
 		{"a principal without keys, every address", config("principals:\n  alice: {}\nprincipal: alice\n"), open, refused},
-		{"a control database without keys, every address", config("control: \"sqlite:" + filepath.Join(dir, "empty.sqlite") + "\"\n"), open, refused},
+		{"a control database without keys, every address", config("control: \"sqlite:" + filepath.Join(dir, "empty.sqlite") + "\"\n"), open, starts},
 		{"a key in the control database, every address", withKeys(""), open, starts},
 		{"a named control database with a key, every address", withKeys("control: \"sqlite:" + filepath.Join(dir, "one.sqlite") + "\"\n"), open, starts},
 		{"its only key revoked, every address", withKeys("", []string{"keys", "revoke", "1"}), open, starts},
 		{"its only key disabled, every address", withKeys("", []string{"keys", "disable", "1"}), open, starts},
+		{"a prefix of keys and no key yet, every address", config("keys: {prefix: xqak_}\n"), open, starts},
 		{"an issuer and no key yet, every address", config(admin), open, starts},
 		{"a control database that is not there", config("control: mysql://nobody@127.0.0.1:1/none\n"), "127.0.0.1:0", "does not answer"},
 		{"a control database of another kind", config("control: redis://127.0.0.1/\n"), "127.0.0.1:0", "no address of a database"},
@@ -523,5 +524,109 @@ func TestUnsafeBinds(t *testing.T) {
 		if got := log.String(); !strings.Contains(got, c.want) || (c.want == starts) != (code == 0) || c.want != starts && strings.Contains(got, `"listening"`) || strings.Contains(got, "hunter2") {
 			t.Errorf("%s: exit %d, want %q:\n%s", c.what, code, c.want, got)
 		}
+	}
+}
+
+// N2, security.md C4: a server that was told of a control database asks for keys, on the loopback interface too, before there
+// is one and after the table was emptied by hand.
+func TestEmptyKeysStillAsk(t *testing.T) {
+	testdb.Each(t, func(t *testing.T, e testdb.Engine) {
+		config := controlledConfig(t, t.TempDir(), e, "")
+		asks := func(when string) {
+			t.Helper()
+			s := runServer(t, "--config", config)
+			for _, key := range []string{"", "xqak_nobody"} {
+				if status, body := s.post("/mcp", key, `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`); status != 401 {
+					t.Errorf("%s, key %q: %d %s", when, key, status, body)
+				}
+			}
+			s.stop()
+		}
+		asks("before the first key")
+		do(t, config, nil, "keys", "create", "--name", "x")
+		testdb.Exec(t, e, regexp.MustCompile(`control: "(.*)"`).FindStringSubmatch(mustRead(t, config))[1], "DELETE FROM agent_api_key")
+		asks("after the last row was deleted")
+	})
+}
+
+// E-28, mcp.md 2.3: whoever listens is told when tools, scopes or keys change, and hears nothing more once its key has
+// ended; a session without a stream is told with its next call.
+func TestListChanged(t *testing.T) {
+	dir := t.TempDir()
+	config := controlledConfig(t, dir, testdb.Engine{Name: testdb.SQLite}, "")
+	var k made
+	do(t, config, nil, "scopes", "create", "reading", "--tool", "res-schema", "--tool", "res-query")
+	do(t, config, &k, "keys", "create", "--name", "x", "--scope", "reading")
+	s := runServer(t, "--config", config)
+	request := func(method, session, body string) *http.Response {
+		t.Helper()
+		req, err := http.NewRequestWithContext(t.Context(), method, s.url+"/mcp", strings.NewReader(body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		req.Header.Set("Authorization", "Bearer "+k.Key)
+		req.Header.Set("Content-Type", "application/json")
+		req.Header.Set("Accept", "application/json, text/event-stream")
+		if session != "" {
+			req.Header.Set("Mcp-Session-Id", session)
+		}
+		resp, err := http.DefaultClient.Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return resp
+	}
+	begin := func() string {
+		t.Helper()
+		resp := request(http.MethodPost, "", `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}`)
+		resp.Body.Close()
+		session := resp.Header.Get("Mcp-Session-Id")
+		resp = request(http.MethodPost, session, `{"jsonrpc":"2.0","method":"notifications/initialized"}`)
+		resp.Body.Close()
+		return session
+	}
+	quiet, listens := begin(), begin()
+	stream := request(http.MethodGet, listens, "")
+	defer stream.Body.Close()
+	var heard lockedBuffer
+	ended := make(chan struct{})
+	go func() {
+		_, _ = io.Copy(&heard, stream.Body)
+		close(ended)
+	}()
+	ask := func() string {
+		t.Helper()
+		resp := request(http.MethodPost, quiet, `{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"res-query","arguments":`+query1+`}}`)
+		defer resp.Body.Close()
+		b, _ := io.ReadAll(resp.Body)
+		return string(b)
+	}
+	const note = "notifications/tools/list_changed"
+	if strings.Contains(ask(), note) {
+		t.Error("told of a change that was none")
+	}
+	for i, change := range [][]string{{"scopes", "add-tool", "reading", "res-create"}, {"tools", "disable", "res-schema"}, {"scopes", "disable", "reading"}, {"scopes", "enable", "reading"}} {
+		do(t, config, nil, change...)
+		start := time.Now()
+		for strings.Count(heard.String(), note) <= i {
+			if time.Since(start) > 5*time.Second {
+				t.Fatalf("%v: a listener was told nothing: %s", change, heard.String())
+			}
+			time.Sleep(10 * time.Millisecond)
+		}
+		if got := ask(); !strings.Contains(got, note) {
+			t.Errorf("%v: a session without a stream was told nothing: %s", change, got)
+		}
+		if strings.Contains(ask(), note) {
+			t.Errorf("%v: told twice", change)
+		}
+	}
+	do(t, config, nil, "keys", "revoke", "1")
+	start := time.Now()
+	select {
+	case <-ended:
+		t.Logf("the stream of a revoked key ended after %s", time.Since(start).Round(time.Millisecond))
+	case <-time.After(5 * time.Second):
+		t.Error("the stream of a revoked key is open after five seconds")
 	}
 }

@@ -62,7 +62,7 @@ func TestUsage(t *testing.T) {
 		{"introspect sqlite:x --update", 2, "--update needs --out"},
 		{"introspect sqlite:x --naming snakes", 2, "snakes"},
 		{"introspect sqlite:/nonexistent/x.db", 1, "resq: "},
-		{"call res-schema --pack nosuch", 2, `no built-in catalog "nosuch"; there is: store`},
+		{"call res-schema --pack nosuch", 2, `no built-in catalog "nosuch"; there is: erp, store, xiaoqu`},
 		{"call res-schema --config /nonexistent.yaml", 2, "cannot be read"},
 		{"call res-schema --catalog /nonexistent", 2, "/nonexistent"},
 		{"call res-schema --principal nobody", 2, `no principal "nobody"`},

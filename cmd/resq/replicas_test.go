@@ -29,6 +29,7 @@ type fleet struct {
 	text    string
 	each    []string // the servers' own URLs
 	servers []*process
+	admin   func(args ...string) string // runs the program beside the servers
 	client  *http.Client
 	url     string // the balancer's
 	next    atomic.Int64
@@ -59,8 +60,9 @@ resources:
 	f.catalog = write(t, dir, "catalog.yaml", f.text)
 	config := write(t, dir, "resq.yaml", `catalog: [catalog.yaml]
 secret: the-secret-of-all-replicas-0123456789
-redis: "`+testdb.StartRedis(t).URL+`"
+redis: "`+testdb.StartRedis(t).URL+`?read_timeout=5s"
 timeout: 20s
+control: {dsn: "sqlite:`+filepath.Join(dir, "control.sqlite")+`"}
 principals:
   alice: {scopes: [read, write, delete], keys: [`+aliceKey+`]}
   bob: {scopes: [read, write, delete], keys: [`+bobKey+`]}
@@ -68,6 +70,14 @@ principals:
 `)
 	if code, out, errOut := resq(t, "", "migrate", "--config", config, "--state", t.TempDir()); code != 0 {
 		t.Fatalf("migrate: %s%s", out, errOut)
+	}
+	f.admin = func(args ...string) string {
+		f.t.Helper()
+		code, out, errOut := resq(t, "", append(args, "--config", config, "--state", filepath.Join(dir, "admin"))...)
+		if code != 0 {
+			f.t.Fatalf("%v: %s%s", args, out, errOut)
+		}
+		return out
 	}
 	var backends []*url.URL
 	for range 3 {
@@ -300,6 +310,35 @@ func TestReplicas(t *testing.T) {
 				}
 			})
 		}
+		t.Run("keys", func(t *testing.T) { // of the control database that they share (security.md N3)
+			f.t = t
+			f.admin("scopes", "create", "reading", "--tool", "res-query")
+			made := f.admin("keys", "create", "--name", "one", "--principal", "bob", "--scope", "reading", "--format", "json")
+			e := &era{f: f, modern: true, key: cutBetween(t, made, `"key": "`, `"`), served: map[string]bool{}}
+			all := func(status int) func() bool {
+				return func() bool {
+					for range 3 {
+						if e.ask("tools/list", "", "").status != status {
+							return false
+						}
+					}
+					return true
+				}
+			}
+			f.wait("a new key does not open every replica", all(http.StatusOK))
+			if got := e.call("res-query", `{"resource":"Item","fields":[{"code":"id"}],"limit":1}`); !strings.Contains(got, "[1]") {
+				t.Error(got)
+			}
+			if got := e.call("res-schema", `{}`); !strings.Contains(got, "PERMISSION_DENIED") {
+				t.Errorf("outside its scope: %s", got)
+			}
+			f.admin("keys", "revoke", strings.TrimSpace(cutBetween(t, made, `"id":`, ",")))
+			start := time.Now()
+			f.wait("a revoked key opens a replica", all(http.StatusUnauthorized))
+			if took := time.Since(start); took > 5*time.Second {
+				t.Errorf("it was refused after %v", took)
+			}
+		})
 		t.Run("budget", func(t *testing.T) {
 			f.t = t
 			e := &era{f: f, modern: true, key: carolKey, served: map[string]bool{}}

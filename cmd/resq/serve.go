@@ -101,7 +101,7 @@ func serve(cmd *cobra.Command, from *source, how serving) error {
 	if err != nil {
 		return failure{err}
 	}
-	asks := o.config.Keys.Len() > 0 || o.config.Control.Admin != ""
+	asks := o.config.asks()
 	if ctl != nil && !asks {
 		if asks, err = ctl.HasKeys(ctx); err != nil {
 			return failure{err}
