@@ -70,7 +70,7 @@ func (e *Engine) Write(ctx context.Context, who *policy.Principal, call Call) (*
 	}
 	defer e.run.leave()
 	came := who
-	who, err := e.known(ctx, who)
+	who, err := e.present(ctx, who)
 	if err != nil {
 		return nil, err
 	}
