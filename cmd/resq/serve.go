@@ -141,7 +141,7 @@ func serve(cmd *cobra.Command, from *source, how serving) error {
 			return err
 		}
 	}
-	journal, err := o.journal(ctl)
+	journal, err := o.journal(ctl, asks)
 	if err != nil {
 		return err
 	}
