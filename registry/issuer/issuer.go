@@ -35,7 +35,7 @@ const (
 	bodyTime = 10 * time.Second
 	workTime = 10 * time.Second
 
-	// Refused credentials of one address within a minute, after which it is not looked at for the rest of it.
+	// Refused credentials of one address within a minute, after which further ones are told to wait for the rest of it.
 	maxRefused = 10
 	maxPlaces  = 10_000
 )
@@ -148,27 +148,26 @@ func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	a.mux.ServeHTTP(w, r)
 }
 
-// authenticate compares the credential in constant time. Who guesses is soon not looked at.
+// authenticate compares the credential in constant time. Wrong ones are counted for each address, and after some it is told
+// to wait; a right one always passes, so that nobody behind the same proxy can lock the issuer out.
 func (a *API) authenticate(r *http.Request, admin []byte) error {
-	place, _, _ := net.SplitHostPort(r.RemoteAddr)
-	now := time.Now()
-	a.mu.Lock()
-	if now.Sub(a.minute) >= time.Minute {
-		a.minute = now
-		clear(a.refused)
-	}
-	spent, wait := a.refused[place] >= maxRefused, int(time.Minute-now.Sub(a.minute))/int(time.Second)+1
-	a.mu.Unlock()
-	if spent {
-		return &problem.Problem{Code: problem.RateLimited, Message: "too many wrong credentials came from this address", RetryAfter: wait}
-	}
 	scheme, credential, _ := strings.Cut(r.Header.Get("Authorization"), " ")
 	sum := sha256.Sum256([]byte(strings.TrimSpace(credential)))
 	if subtle.ConstantTimeCompare(sum[:], admin) == 1 && strings.EqualFold(scheme, "Bearer") {
 		return nil
 	}
+	place, _, _ := net.SplitHostPort(r.RemoteAddr)
+	now := time.Now()
 	a.mu.Lock()
 	defer a.mu.Unlock()
+	if now.Sub(a.minute) >= time.Minute {
+		a.minute = now
+		clear(a.refused)
+	}
+	if a.refused[place] >= maxRefused {
+		wait := int(time.Minute-now.Sub(a.minute))/int(time.Second) + 1
+		return &problem.Problem{Code: problem.RateLimited, Message: "too many wrong credentials came from this address", RetryAfter: wait}
+	}
 	if len(a.refused) < maxPlaces {
 		a.refused[place]++
 	}
