@@ -96,6 +96,14 @@ func (j *Journal) Run(ctx context.Context) {
 	}
 }
 
+// Keep keeps one call at once, of a program that ends after it. It says whether that went well.
+func (j *Journal) Keep(ctx context.Context, c Call) bool {
+	ended, end := context.WithCancel(ctx) // so nothing is tried again
+	end()
+	j.keep(ended, []Call{c})
+	return j.dropped.Load() == 0
+}
+
 // gather waits for calls. At the end it gives what is there.
 func (j *Journal) gather(ctx context.Context) []Call {
 	var batch []Call

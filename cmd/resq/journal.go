@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"time"
 
@@ -17,16 +18,28 @@ const (
 
 // An auditConfig says where calls are kept, and for how long.
 type auditConfig struct {
-	Calls     []string      // nil is the control database, where there is one
+	Calls     []string      // nil is the control database, without one the files where callers are asked for keys
 	Arguments bool          // as text in the files too, not only their HMAC
 	Keep      time.Duration // of the control database's; 0 is for ever
 }
 
-// journal makes what keeps the calls of a server; nil is nothing.
-func (o *opened) journal(ctl *registry.Control) (*registry.Journal, error) {
-	want := o.config.Audit.Calls
-	if want == nil && ctl != nil {
+// journal makes what keeps the calls of a server; nil is nothing. asks says whether callers are asked for keys: then
+// calls are kept though nobody configured it.
+func (o *opened) journal(ctl *registry.Control, asks bool) (*registry.Journal, error) {
+	j, err := newJournal(o.config, o.audit, ctl, asks)
+	if j != nil {
+		j.Know(registry.NewKnown(o.engine.Catalog()))
+	}
+	return j, err
+}
+
+func newJournal(c *config, a *audit, ctl *registry.Control, asks bool) (*registry.Journal, error) {
+	want := c.Audit.Calls
+	switch {
+	case want == nil && ctl != nil:
 		want = []string{callsInControl}
+	case want == nil && asks:
+		want = []string{callsInFiles}
 	}
 	var in *registry.Control
 	var file func() *registry.Log
@@ -34,11 +47,11 @@ func (o *opened) journal(ctl *registry.Control) (*registry.Journal, error) {
 		in = ctl
 	}
 	if slices.Contains(want, callsInFiles) {
-		if _, err := o.audit.open(); err != nil {
-			return nil, failure{err}
+		if _, err := a.open(); err != nil {
+			return nil, failure{fmt.Errorf("the audit of calls cannot be kept in %s: %w; audit: {calls: []} keeps none", a.dir, err)}
 		}
 		file = func() *registry.Log {
-			f, err := o.audit.open()
+			f, err := a.open()
 			if err != nil {
 				return nil
 			}
@@ -48,9 +61,7 @@ func (o *opened) journal(ctl *registry.Control) (*registry.Journal, error) {
 	if in == nil && file == nil {
 		return nil, nil
 	}
-	j := registry.NewJournal(in, file, o.audit.log)
-	j.Know(registry.NewKnown(o.engine.Catalog()))
-	return j, nil
+	return registry.NewJournal(in, file, a.log), nil
 }
 
 // keptCall is a call as the journal takes it.

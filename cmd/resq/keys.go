@@ -10,6 +10,8 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"text/tabwriter"
@@ -63,7 +65,11 @@ func controlCommand(cmd *cobra.Command, do func(ctx context.Context, ctl *regist
 			return err
 		}
 		defer ctl.Close()
+		start := time.Now()
 		v, err := do(cmd.Context(), ctl, conf, args)
+		if kept := keepCommand(cmd, ctl, conf, args, v, err, time.Since(start)); kept != nil {
+			return failure{errors.Join(err, kept)}
+		}
 		var p *problem.Problem
 		if errors.As(err, &p) {
 			return failure{err}
@@ -77,6 +83,65 @@ func controlCommand(cmd *cobra.Command, do func(ctx context.Context, ctl *regist
 		return nil
 	}
 	return cmd
+}
+
+// quiet are the commands that change nothing, and show nobody's key: they leave no record.
+var quiet = map[string]bool{"list": true, "show": true, "status": true}
+
+// keepCommand records what a command did in the control database, where calls are kept. Whoever may run it may change that
+// database by other means as well; the record is for those who wonder later.
+func keepCommand(cmd *cobra.Command, ctl *registry.Control, conf *config, args []string, v any, failed error, took time.Duration) error {
+	if quiet[cmd.Name()] && !cmd.Flags().Changed("reveal") {
+		return nil
+	}
+	secret, err := conf.secret()
+	if err != nil {
+		return err
+	}
+	a := &audit{dir: filepath.Join(stateDir(conf.State), auditDir), secret: secret, texts: conf.Audit.Arguments, log: slog.New(slog.DiscardHandler)}
+	j, err := newJournal(conf, a, ctl, true)
+	if err != nil || j == nil {
+		return err
+	}
+	asked := map[string]any{}
+	for _, name := range []string{"name", "user", "principal", "scope", "expires", "grace", "tool", "reveal"} {
+		if f := cmd.Flags().Lookup(name); f != nil && f.Changed {
+			asked[name] = f.Value.String()
+		}
+	}
+	c := registry.Call{Time: time.Now(), Request: rand.Text(), Principal: "cli", Tool: strings.TrimPrefix(cmd.CommandPath(), "resq "), Outcome: "ok", Took: took, Control: true}
+	args = slices.Clone(args)
+	if strings.Contains(cmd.Use, " ID") && len(args) > 0 {
+		if c.Token, err = keyID(args[0]); err != nil {
+			args[0] = "***" // it may be a key itself
+		}
+	}
+	if len(args) > 0 {
+		asked["args"] = args
+	}
+	c.Arguments, _ = json.Marshal(asked) // texts always encode
+	switch k := v.(type) {
+	case shownKey:
+		if k.Key != nil {
+			c.Token, c.Key = k.ID, k.KeyID
+		}
+	case *registry.Key:
+		if k != nil {
+			c.Token, c.Key = k.ID, k.KeyID
+		}
+	}
+	if failed != nil {
+		c.Outcome, c.Code = "error", string(problem.InvalidArgument)
+		var p *problem.Problem
+		if errors.As(failed, &p) {
+			c.Code = string(p.Code)
+		}
+	}
+	kept := j.Keep(cmd.Context(), c)
+	if err := a.close(); err != nil || !kept {
+		return errors.New("no record of this could be kept in the audit; look with resq keys list or resq scopes list what was done")
+	}
+	return nil
 }
 
 // A shownKey is a key with the key itself, for whoever asked for it.

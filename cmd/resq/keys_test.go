@@ -279,6 +279,10 @@ func TestKeysOnTwoServers(t *testing.T) {
 		find(map[string]string{"tool_name": "res-create", "outcome": "denied", "error_code": "PERMISSION_DENIED", "token_id": id})
 		find(map[string]string{"tool_name": "unknown", "outcome": "error", "error_code": "UNKNOWN_TOOL"})
 		find(map[string]string{"tool_name": "api POST keys", "outcome": "ok", "principal": "issuer", "args_masked": "by the API"})
+		find(map[string]string{"tool_name": "keys create", "outcome": "ok", "principal": "cli", "token_id": id, "args_masked": `"name":"reports"`})
+		find(map[string]string{"tool_name": "scopes create", "outcome": "ok", "principal": "cli", "args_masked": `"args":["reading"]`})
+		find(map[string]string{"tool_name": "tools disable", "outcome": "ok", "principal": "cli", "args_masked": "res"})
+		find(map[string]string{"tool_name": "api", "outcome": "denied", "error_code": "UNAUTHENTICATED", "client_ip": "127.0.0.1"})
 		for _, c := range calls {
 			if c["tool_name"] == "res-query" && c["outcome"] == "ok" && len(c["sql_hash"]) != 16 {
 				t.Errorf("a call without the hash of its statement: %v", c)

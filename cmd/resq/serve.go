@@ -142,7 +142,7 @@ func serve(cmd *cobra.Command, from *source, how serving) error {
 		}
 		opts.API = reload.api
 	}
-	journal, err := o.journal(ctl)
+	journal, err := o.journal(ctl, asks)
 	if err != nil {
 		return err
 	}

@@ -46,7 +46,8 @@ type Options struct {
 	Admin   string // SHA-256 of the credential, in hexadecimal digits; "" closes the API until SetAdmin
 	// Principal says whether the configuration has a principal of a name, which a key may take after.
 	Principal func(name string) bool
-	// Record is handed every request that came with the credential; nil is nobody.
+	// Record is handed every request that came with the credential, and of those without it some of each address; nil is
+	// nobody.
 	Record func(registry.Call)
 	Log    *slog.Logger
 }
@@ -131,11 +132,17 @@ func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h.Set("Cache-Control", "no-store")
 	h.Set("X-Content-Type-Options", "nosniff")
 	if err := a.authenticate(r, admin[:]); err != nil {
-		a.fail(w, r, newID(), err)
+		id := newID()
+		if codeOf(err) == problem.Unauthenticated { // what an address sends beyond its bound is not even kept
+			a.record(r, registry.Call{Request: id, Tool: "api", Outcome: "denied", Code: string(problem.Unauthenticated)})
+		}
+		a.fail(w, r, id, err)
 		return
 	}
 	if _, pattern := a.mux.Handler(r); pattern == "" {
-		a.fail(w, r, newID(), &problem.Problem{Code: problem.NotFound, Message: "there is nothing at this path for this method; docs/keys.md lists what there is"})
+		id := newID()
+		a.record(r, registry.Call{Request: id, Tool: "api", Outcome: "error", Code: string(problem.NotFound)})
+		a.fail(w, r, id, &problem.Problem{Code: problem.NotFound, Message: "there is nothing at this path for this method; docs/keys.md lists what there is"})
 		return
 	}
 	a.mux.ServeHTTP(w, r)
@@ -183,23 +190,73 @@ func (a *API) handle(name string, do action) http.HandlerFunc {
 		if err == nil {
 			out, err = do(q)
 		}
-		call := registry.Call{Time: time.Now(), Request: id, Principal: "issuer", Tool: "api " + name, Arguments: raw, Control: true, Outcome: "ok", Took: time.Since(start)}
-		call.Client, _, _ = net.SplitHostPort(r.RemoteAddr)
+		call := registry.Call{Request: id, Principal: "issuer", Tool: "api " + name, Arguments: q.arguments(raw), Outcome: "ok", Took: time.Since(start)}
+		call.Token, _ = q.id()
 		if err != nil {
 			call.Outcome, call.Code = "error", string(codeOf(err))
 			a.fail(w, r, id, err)
 		} else {
-			if made, ok := out.(*issued); ok {
-				call.Token, call.Key = made.ID, made.KeyID
+			switch k := out.(type) {
+			case *issued: // of a rotation the new one; the old one is in the arguments
+				call.Token, call.Key = k.ID, k.KeyID
+			case *registry.Key:
+				call.Token, call.Key = k.ID, k.KeyID
 			}
 			write(w, http.StatusOK, out)
 		}
 		a.Log.Info("issuer", "action", name, "outcome", call.Outcome, "request_id", id, "ms", call.Took.Milliseconds())
-		if a.Record != nil {
-			a.Record(call)
-		}
+		a.record(r, call)
 	}
 }
+
+// record hands over what was asked for.
+func (a *API) record(r *http.Request, c registry.Call) {
+	if a.Record == nil {
+		return
+	}
+	c.Time, c.Control = time.Now(), true
+	c.Client, _, _ = net.SplitHostPort(r.RemoteAddr)
+	a.Record(c)
+}
+
+// arguments are those of a request as they are recorded: what its path and its query name, and its body.
+func (q *ask) arguments(raw []byte) []byte {
+	out := map[string]any{}
+	for _, name := range []string{"id", "code", "name"} {
+		if text := q.r.PathValue(name); text != "" {
+			out[name] = text
+		}
+	}
+	if _, err := q.id(); err != nil && out["id"] != nil {
+		out["id"] = "***" // it may be a key itself
+	}
+	for _, name := range []string{"user_id", "after", "limit"} {
+		if text := q.r.URL.Query().Get(name); text != "" && q.r.Method == http.MethodGet {
+			out[name] = text
+		}
+	}
+	if len(bytes.TrimSpace(raw)) > 0 {
+		body, err := members(raw)
+		if err != nil {
+			out["body"] = "***"
+		}
+		for name, value := range body {
+			if slices.Contains(recorded, name) {
+				if out[name] != nil { // the path has it already
+					name = "body." + name
+				}
+				out[name] = value
+			} else {
+				out["***"] = "***"
+			}
+		}
+	}
+	text, _ := json.Marshal(out) // texts, and JSON that was read
+	return text
+}
+
+// recorded are the members of bodies that are recorded. Any other may hold anything, a key among it.
+var recorded = []string{"name", "user_id", "principal", "scopes", "expire_time", "grace_seconds", "scope_code", "scope_name", "tools"}
 
 func read(w http.ResponseWriter, r *http.Request) ([]byte, error) {
 	if r.Method == http.MethodGet {

@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
 
@@ -16,6 +17,7 @@ import (
 	"resq/engine/dialect/postgres"
 	"resq/engine/dialect/sqlite"
 	"resq/registry"
+	"resq/schema/problem"
 	"resq/testdb"
 )
 
@@ -120,6 +122,29 @@ func TestIssuer(t *testing.T) {
 				t.Errorf("%s %s: %s", step.method, step.path, body)
 			}
 		}
+		// What was done, and to what, is in the record.
+		for _, want := range []registry.Call{
+			{Tool: "api POST keys", Token: 1, Outcome: "ok", Arguments: []byte(`{"expire_time":"2099-01-01T00:00:00Z","name":"a","scopes":["reading"],"user_id":42}`)},
+			{Tool: "api POST keys", Outcome: "error", Code: "INVALID_ARGUMENT", Arguments: []byte(`{"***":"***"}`)},
+			{Tool: "api GET keys", Outcome: "ok", Arguments: []byte(`{"user_id":"42"}`)},
+			{Tool: "api GET keys/{id}", Outcome: "error", Code: "INVALID_ARGUMENT", Arguments: []byte(`{"id":"***"}`)},
+			{Tool: "api POST keys/{id}/reveal", Token: 1, Outcome: "ok", Arguments: []byte(`{"id":"1"}`)},
+			{Tool: "api POST keys/{id}/disable", Token: 1, Outcome: "ok", Arguments: []byte(`{"id":"1"}`)},
+			{Tool: "api PUT keys/{id}/scopes", Token: 1, Outcome: "ok", Arguments: []byte(`{"id":"1","scopes":[]}`)},
+			{Tool: "api POST keys/{id}/rotate", Token: -1, Outcome: "ok", Arguments: []byte(`{"grace_seconds":60,"id":"1"}`)},
+			{Tool: "api POST keys/{id}/revoke", Token: 1, Outcome: "ok", Arguments: []byte(`{"id":"1"}`)},
+			{Tool: "api PUT scopes/{code}/tools", Outcome: "ok", Arguments: []byte(`{"code":"reading","tools":["b","a"]}`)},
+			{Tool: "api POST scopes/{code}/disable", Outcome: "ok", Arguments: []byte(`{"code":"reading"}`)},
+			{Tool: "api POST tools/{name}/disable", Outcome: "ok", Arguments: []byte(`{"name":"res-query"}`)},
+			{Tool: "api", Outcome: "error", Code: string(problem.NotFound)},
+		} {
+			if !slices.ContainsFunc(calls, func(c registry.Call) bool {
+				return c.Tool == want.Tool && (c.Token == want.Token || want.Token < 0 && c.Token > 1) && c.Outcome == want.Outcome && c.Code == want.Code && string(c.Arguments) == string(want.Arguments) && c.Control && c.Request != "" &&
+					(c.Key != "") == (c.Token != 0 && c.Outcome == "ok")
+			}) {
+				t.Errorf("not recorded: %s %d %s %s %s", want.Tool, want.Token, want.Outcome, want.Code, want.Arguments)
+			}
+		}
 		if text := log.String() + fmt.Sprint(calls); plain == "" || strings.Contains(text, plain) || strings.Contains(text, credential) || !strings.Contains(text, "api POST keys") {
 			t.Errorf("the key is %q; the log and the record: %s", plain, text)
 		}
@@ -129,7 +154,8 @@ func TestIssuer(t *testing.T) {
 // N2: without the credential nothing is learnt, and whoever guesses is soon told to wait, which does not lock the right one out.
 func TestCredential(t *testing.T) {
 	sum := sha256.Sum256([]byte(credential))
-	api, err := New(Options{Admin: hex.EncodeToString(sum[:]), Log: slog.New(slog.DiscardHandler)})
+	var calls []registry.Call
+	api, err := New(Options{Admin: hex.EncodeToString(sum[:]), Record: func(c registry.Call) { calls = append(calls, c) }, Log: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -158,6 +184,19 @@ func TestCredential(t *testing.T) {
 	}
 	if w := ask("10.0.0.2", "bearer "+credential); w.Code != 404 {
 		t.Errorf("from elsewhere: %d %s", w.Code, w.Body)
+	}
+	// Refused credentials are recorded, and of an address no more than are looked at.
+	for range 20 {
+		ask("10.0.0.1", "Bearer x")
+	}
+	denied := 0
+	for _, c := range calls {
+		if c.Outcome == "denied" && c.Code == "UNAUTHENTICATED" && c.Client == "10.0.0.1" && len(c.Arguments) == 0 && c.Principal == "" {
+			denied++
+		}
+	}
+	if denied != maxRefused {
+		t.Errorf("%d refused credentials are recorded", denied)
 	}
 	if _, err := New(Options{Admin: "x"}); err == nil {
 		t.Error("a sum that is none")
