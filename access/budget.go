@@ -41,21 +41,21 @@ const (
 type BudgetOptions struct {
 	// Default is for keys without a budget of their own; what it leaves at 0 is CallsPerMinute and RowsPerHour.
 	Default policy.Budget
-	// Redis is the URL of a server that replicas count in together, such as redis://:password@host:6379/0; "" is none.
+	// Redis is the URL of a server that replicas count in together, such as redis://:password@host:6379/0; "" is none. Its
+	// read_timeout, such as ?read_timeout=100ms, is how long an answer may take; 25 ms where it says nothing.
 	Redis string
 	// Prefix begins the keys there; "" is resq.
 	Prefix string
 	Log    *slog.Logger // nil is slog's default
 	Now    func() time.Time
-
-	within time.Duration // that Redis has for an answer
 }
 
 // Budgets count what keys spend. While Redis does not answer they count in this process, so that a call is never
 // refused, or late, because of it (security.md X1).
 type Budgets struct {
-	opts  BudgetOptions
-	redis *redis.Client // nil counts here alone
+	opts   BudgetOptions
+	redis  *redis.Client // nil counts here alone
+	within time.Duration // that Redis has for an answer
 
 	mu    sync.Mutex
 	spent map[string]*account
@@ -101,17 +101,18 @@ func NewBudgets(opts BudgetOptions) (*Budgets, error) {
 	if opts.Now == nil {
 		opts.Now = time.Now // its monotonic part keeps windows right when the clock is set
 	}
-	if opts.within == 0 {
-		opts.within = redisTime
-	}
 	b := &Budgets{opts: opts, spent: map[string]*account{}}
 	if opts.Redis != "" {
 		o, err := redis.ParseURL(opts.Redis)
 		if err != nil {
 			return nil, errRedisURL
 		}
+		if b.within = o.ReadTimeout; o.ReadTimeout <= 0 {
+			b.within = redisTime
+		}
+		within := b.within
 		o.ContextTimeoutEnabled, o.MaxRetries, o.DialerRetries = true, -1, 1
-		o.DialTimeout, o.ReadTimeout, o.WriteTimeout, o.PoolTimeout = opts.within, opts.within, opts.within, opts.within
+		o.DialTimeout, o.ReadTimeout, o.WriteTimeout, o.PoolTimeout = within, within, within, within
 		o.MaintNotificationsConfig = &maintnotifications.Config{Mode: maintnotifications.ModeDisabled}
 		redis.SetLogger(&logging.VoidLogger{}) // it writes around the log; what matters is told here once
 		b.redis = redis.NewClient(o)

@@ -93,7 +93,7 @@ func (b *Budgets) reachable() bool {
 
 // ask asks Redis, and remembers whether it answers. A caller that has gone says nothing about that.
 func (b *Budgets) ask(ctx context.Context, question func(context.Context) error) error {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), b.opts.within)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), b.within)
 	defer cancel()
 	err := question(ctx)
 	if err == nil {

@@ -156,7 +156,7 @@ func TestBudgetConcurrent(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			var replicas []*Budgets
 			for range 3 {
-				replicas = append(replicas, budgets(t, BudgetOptions{Redis: url, Prefix: t.Name(), within: patient}))
+				replicas = append(replicas, budgets(t, BudgetOptions{Redis: patiently(url), Prefix: t.Name()}))
 			}
 			who := keyed("a", policy.Budget{CallsPerMinute: 50})
 			var taken atomic.Int64
@@ -186,15 +186,20 @@ func redises(t *testing.T) map[string]string {
 	return m
 }
 
-// patient is for tests that are not about a slow Redis: this machine may be busy.
-const patient = 10 * time.Second
+// patiently is for tests that are not about a slow Redis: this machine may be busy.
+func patiently(url string) string {
+	if url == "" {
+		return ""
+	}
+	return url + "?read_timeout=10s"
+}
 
 // Replicas spend one budget together: calls, rows, and the refusals of both; windows end; what is there has an end.
 func TestBudgetShared(t *testing.T) {
 	like := miniredis.RunT(t)
 	for name, url := range map[string]string{"miniredis": "redis://" + like.Addr(), "redis": testdb.StartRedis(t).URL} {
 		t.Run(name, func(t *testing.T) {
-			o := BudgetOptions{Redis: url, Prefix: "test", within: patient, Default: policy.Budget{CallsPerMinute: 4, RowsPerHour: 10}}
+			o := BudgetOptions{Redis: patiently(url), Prefix: "test", Default: policy.Budget{CallsPerMinute: 4, RowsPerHour: 10}}
 			one, two := budgets(t, o), budgets(t, o)
 			a := keyed("a", policy.Budget{})
 			for i := range 4 {
@@ -241,7 +246,7 @@ func TestBudgetRealRedis(t *testing.T) {
 	if err := client.Ping(t.Context()).Err(); err != nil {
 		t.Skip("SKIPPED LOUDLY: no Redis at 127.0.0.1:6379; TestBudgetShared starts one of its own")
 	}
-	b := budgets(t, BudgetOptions{Redis: "redis://127.0.0.1:6379", Prefix: fmt.Sprintf("resq-test-%d", time.Now().UnixNano()), within: patient, Default: policy.Budget{CallsPerMinute: 2}})
+	b := budgets(t, BudgetOptions{Redis: patiently("redis://127.0.0.1:6379"), Prefix: fmt.Sprintf("resq-test-%d", time.Now().UnixNano()), Default: policy.Budget{CallsPerMinute: 2}})
 	who := keyed("a", policy.Budget{})
 	for i, want := range []string{"", "", "calls"} {
 		if r, _ := spent(t, b, who); r != want {
@@ -257,7 +262,7 @@ func TestBudgetRealRedis(t *testing.T) {
 func TestBudgetRedisDown(t *testing.T) {
 	own := testdb.StartRedis(t)
 	var log bytes.Buffer
-	b := budgets(t, BudgetOptions{Redis: own.URL, within: patient, Default: policy.Budget{CallsPerMinute: 5}, Log: slog.New(slog.NewTextHandler(&log, nil))})
+	b := budgets(t, BudgetOptions{Redis: patiently(own.URL), Default: policy.Budget{CallsPerMinute: 5}, Log: slog.New(slog.NewTextHandler(&log, nil))})
 	who := keyed("a", policy.Budget{})
 	if r, _ := spent(t, b, who); r != "" {
 		t.Fatal(r)

@@ -33,7 +33,7 @@ func newSealer(secret []byte) (*sealer, error) {
 // about is what a cursor is bound to: who asked, and for which rows in which order.
 func about(who *policy.Principal, r *query.Request) []byte {
 	shape := r.Shape()
-	return append(shape[:], who.Name...)
+	return append(shape[:], who.Owner()...)
 }
 
 // close seals the number of rows so far and the sort keys of the last of them.

@@ -39,7 +39,7 @@ type exports struct {
 }
 
 type export struct {
-	owner   string // principal
+	owner   string // principal and user
 	args    []byte
 	expires time.Time
 	reads   int
@@ -51,7 +51,7 @@ type link struct{ uri, name, description, handle string }
 // offer remembers a request and gives the link to its whole answer.
 func (x *exports) offer(who *policy.Principal, args []byte) *link {
 	handle := rand.Text()
-	x.hold(handle, &export{owner: who.Name, args: bytes.Clone(args), expires: time.Now().Add(exportTime)})
+	x.hold(handle, &export{owner: who.Owner(), args: bytes.Clone(args), expires: time.Now().Add(exportTime)})
 	return &link{
 		uri: exportPrefix + handle, name: "rows.csv", handle: handle,
 		description: "All rows of this answer as CSV; readable " + strconv.Itoa(exportReads) + " times within " + strconv.Itoa(int(exportTime/time.Minute)) + " minutes",
@@ -95,7 +95,7 @@ func (x *exports) take(who *policy.Principal, handle string) ([]byte, bool) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	e := x.held[handle]
-	if e == nil || who == nil || e.owner != who.Name || time.Now().After(e.expires) || e.reads >= exportReads {
+	if e == nil || who == nil || e.owner != who.Owner() || time.Now().After(e.expires) || e.reads >= exportReads {
 		return nil, false
 	}
 	e.reads++
@@ -143,10 +143,7 @@ func (s *Server) prepareExport(ctx context.Context, c *caller, m *message, uri s
 		r.fail(problem.From(err))
 		s.record(ctx, asks, d, r, err, time.Since(start))
 		if rows == 0 {
-			first := problem.From(err)[0]
-			no := m.refuse(first.Code, first.Message)
-			no.retry = first.RetryAfter
-			return no
+			return m.refused(r.why)
 		}
 	} else {
 		s.record(ctx, asks, d, r, nil, time.Since(start))

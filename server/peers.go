@@ -52,7 +52,7 @@ func (s *Server) share(ctx context.Context, handle string, who *policy.Principal
 	if s.opts.Peers == nil {
 		return
 	}
-	b, _ := json.Marshal(keptExport{who.Name, args, time.Now().Add(exportTime)})
+	b, _ := json.Marshal(keptExport{who.Owner(), args, time.Now().Add(exportTime)})
 	_ = s.opts.Peers.Keep(ctx, "export:"+handle, b, exportTime)
 }
 

@@ -18,8 +18,8 @@ import (
 	"resq/engine/policy"
 )
 
-// sessions makes and checks session ids. An id carries when it was made and a MAC over that and its owner's
-// name, so no state decides whose session it is, and replicas with one secret agree. What is remembered, within
+// sessions makes and checks session ids. An id carries when it was made and a MAC over that and its owner, a
+// principal and its user, so no state decides whose session it is, and replicas with one secret agree. What is remembered, within
 // bounds, is which sessions have ended and when each was last used.
 type sessions struct {
 	secret []byte
@@ -186,7 +186,7 @@ func (s *sessions) end(id string) {
 	s.order = append(s.order, id)
 }
 
-// ResolveSessionIdManager binds the ids of one request to its principal. The library asks without a request
+// ResolveSessionIdManager binds the ids of one request to its caller. The library asks without a request
 // when it forgets idle sessions.
 func (s *sessions) ResolveSessionIdManager(r *http.Request) mcpgo.SessionIdManager {
 	if r == nil {
@@ -196,7 +196,7 @@ func (s *sessions) ResolveSessionIdManager(r *http.Request) mcpgo.SessionIdManag
 	return ownSessions{s, c.who, c.forms}
 }
 
-// ownSessions are the sessions as one principal may use them.
+// ownSessions are the sessions as one caller may use them.
 type ownSessions struct {
 	*sessions
 	who   *policy.Principal
@@ -207,7 +207,7 @@ func (o ownSessions) Generate() string {
 	if o.who == nil {
 		return rand.Text() // belongs to nobody, so it is never valid
 	}
-	id := o.make(o.who.Name)
+	id := o.make(o.who.Owner())
 	if o.forms {
 		o.begin(id)
 	}
@@ -216,7 +216,7 @@ func (o ownSessions) Generate() string {
 
 // Validate takes a request without a session as well: everything but notifications works without one.
 func (o ownSessions) Validate(id string) (bool, error) {
-	if id == "" || o.who != nil && o.valid(id, o.who.Name) {
+	if id == "" || o.who != nil && o.valid(id, o.who.Owner()) {
 		return false, nil
 	}
 	return false, errSession

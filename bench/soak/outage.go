@@ -1,7 +1,9 @@
 package main
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
@@ -27,6 +29,7 @@ type outage struct {
 	wrong    string
 	during   sample // while it is down
 	log      int64  // records of the level ERROR in it
+	dropped  int64  // calls that the audit in the control database lacks
 }
 
 // open says whether a moment belongs to the outage or to the time that recovery is given.
@@ -39,6 +42,29 @@ func (o *outage) now() bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return o.open(time.Now())
+}
+
+// lateTold is how long after its cause the server may tell of calls that the audit lacks: it does once a minute at most.
+const lateTold = time.Minute + 5*time.Second
+
+// takes says whether a record of the level ERROR is the outage's, and counts it.
+func (o *outage) takes(record []byte) bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	now := time.Now()
+	var r struct {
+		Msg     string
+		Dropped int64
+	}
+	audit := bytes.Contains(record, []byte(`"dropped"`)) && json.Unmarshal(record, &r) == nil && r.Msg == "calls were not kept in the audit"
+	if !o.open(now) && !(audit && !o.up.IsZero() && now.Sub(o.up) <= recovery+lateTold) {
+		return false
+	}
+	o.log++
+	if audit {
+		o.dropped += r.Dropped
+	}
+	return true
 }
 
 // over says whether a time since a moment touches the outage.
@@ -122,6 +148,6 @@ func (o *outage) String() string {
 	for _, c := range slices.Sorted(maps.Keys(o.refused)) {
 		codes = append(codes, fmt.Sprintf("%s %d", c, o.refused[c]))
 	}
-	return fmt.Sprintf("database down for %v: refused %s; answered right without it %d; errors in the log %d\nrecovery: the first right answer %.2f s after the database answered, the last refusal %.2f s after",
-		o.up.Sub(o.down).Round(100*time.Millisecond), strings.Join(codes, ", "), o.answered, o.log, o.first.Seconds(), o.last.Seconds())
+	return fmt.Sprintf("database down for %v: refused %s; answered right without it %d; errors in the log %d; calls told as missing in the audit %d\nrecovery: the first right answer %.2f s after the database answered, the last refusal %.2f s after",
+		o.up.Sub(o.down).Round(100*time.Millisecond), strings.Join(codes, ", "), o.answered, o.log, o.dropped, o.first.Seconds(), o.last.Seconds())
 }

@@ -31,6 +31,27 @@ func TestOutageTakesItsRefusals(t *testing.T) {
 	}
 }
 
+// What the audit lacks is told up to a minute late; no other record, and no later one, is the outage's then.
+func TestOutageTakesItsRecords(t *testing.T) {
+	lacks, other := `{"level":"ERROR","msg":"calls were not kept in the audit","dropped":7}`, `{"level":"ERROR","msg":"panic"}`
+	for _, c := range []struct {
+		since  time.Duration
+		record string
+		taken  bool
+	}{
+		{5 * time.Second, other, true},
+		{recovery + time.Second, other, false},
+		{recovery + time.Second, lacks, true},
+		{recovery + lateTold + time.Second, lacks, false},
+	} {
+		up := time.Now().Add(-c.since)
+		o := &outage{down: up.Add(-10 * time.Second), up: up}
+		if got := o.takes([]byte(c.record)); got != c.taken || (o.dropped == 7) != (c.taken && c.record == lacks) {
+			t.Errorf("%v after: %s: taken %v, %d", c.since, c.record, got, o.dropped)
+		}
+	}
+}
+
 // What the run is for ends it with an error.
 func TestJudge(t *testing.T) {
 	good := func() (*result, *tally, *serverProcess) {

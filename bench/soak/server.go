@@ -90,10 +90,7 @@ func (p *serverProcess) read(log io.Reader, address chan<- string) {
 		case bytes.Contains(b, []byte(`"msg":"not reloaded`)):
 			p.bad.Add(1)
 		case bytes.Contains(b, []byte(`"level":"ERROR"`)) && !bytes.Contains(b, []byte(`context canceled`)):
-			if p.outage.now() {
-				p.outage.mu.Lock()
-				p.outage.log++
-				p.outage.mu.Unlock()
+			if p.outage.takes(b) {
 				continue
 			}
 			p.errors.Add(1)

@@ -60,7 +60,7 @@ resources:
 	f.catalog = write(t, dir, "catalog.yaml", f.text)
 	config := write(t, dir, "resq.yaml", `catalog: [catalog.yaml]
 secret: the-secret-of-all-replicas-0123456789
-redis: "`+testdb.StartRedis(t).URL+`"
+redis: "`+testdb.StartRedis(t).URL+`?read_timeout=5s"
 timeout: 20s
 control: {dsn: "sqlite:`+filepath.Join(dir, "control.sqlite")+`"}
 principals:

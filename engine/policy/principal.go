@@ -2,10 +2,15 @@
 package policy
 
 import (
+	"crypto/sha256"
 	"encoding/binary"
+	"encoding/hex"
 	"maps"
+	"net/url"
 	"slices"
+	"strconv"
 	"strings"
+	"unicode/utf8"
 )
 
 // A Principal is who asks. It is passed as a parameter everywhere, so that forgetting it does not compile.
@@ -42,6 +47,40 @@ func (p *Principal) Account() string {
 		return "principal " + p.Name
 	}
 	return ""
+}
+
+// maxOwner is how long an owner may be, in characters: it is a column of the operations.
+const maxOwner = 190
+
+// Owner names the caller whose sessions, cursors, exports and operations something is: the principal and the user it acts
+// for. No two callers have the same, and none is the bare name of a principal, under which earlier releases kept
+// operations.
+func (p *Principal) Owner() string {
+	s := p.Name + ownerMark + url.QueryEscape(p.User)
+	if utf8.RuneCountInString(s) <= maxOwner {
+		return s
+	}
+	sum := sha256.Sum256([]byte(strconv.Itoa(len(p.Name)) + ownerMark + p.Name + p.User))
+	mark := ownerMark + "#" + hex.EncodeToString(sum[:])
+	name := []rune(p.Name)
+	return string(name[:min(len(name), maxOwner-len(mark))]) + mark
+}
+
+// ownerMark parts the name of an owner's principal from its user, whose escaped id has neither it nor a "#".
+const ownerMark = "\x1f"
+
+// OwnerOf gives the principal and the user of an owner, as far as it tells them: of one that is too long the beginning of the
+// name alone. A text that is no owner is a name.
+func OwnerOf(owner string) (name, user string) {
+	i := strings.LastIndex(owner, ownerMark)
+	if i < 0 {
+		return owner, ""
+	}
+	user, err := url.QueryUnescape(owner[i+len(ownerMark):])
+	if err != nil || strings.HasPrefix(owner[i+len(ownerMark):], "#") {
+		user = ""
+	}
+	return owner[:i], user
 }
 
 // A Value is an attribute: one text or, when List is set, several. Numbers and booleans are kept as text and
