@@ -565,3 +565,47 @@ func TestDirectoryTogether(t *testing.T) {
 	stop()
 	runs.Wait()
 }
+
+// E-10: a process that holds the control database of SQLite for itself, and a call that waits to be kept there, stop no
+// look-up of a key.
+func TestLookupBesideLock(t *testing.T) {
+	c, o := migratedControl(t, testdb.Engine{Name: testdb.SQLite})
+	ctx := t.Context()
+	k, plain, err := c.CreateKey(ctx, NewKey{Name: "x", User: "42"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	other := openTest(t, o)
+	conn, err := other.db.Conn(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	if _, err := conn.ExecContext(ctx, "BEGIN EXCLUSIVE"); err != nil {
+		t.Fatal(err)
+	}
+	waits, stop := context.WithCancel(ctx)
+	var writer sync.WaitGroup
+	writer.Go(func() { _ = c.used(waits, map[int64]time.Time{k.ID: time.Now()}) })
+	defer writer.Wait()
+	defer stop()
+	for end := time.Now().Add(5 * time.Second); c.db.Stats().InUse == 0; time.Sleep(time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatal("no writer waits")
+		}
+	}
+	soon, cancel := context.WithTimeout(ctx, time.Second)
+	defer cancel()
+	if owner, err := c.owner(soon, sumOf(plain)); err != nil || owner == nil || owner.User != "42" {
+		t.Errorf("the owner beside a lock: %+v %v", owner, err)
+	}
+	if _, _, err := c.disabled(soon); err != nil {
+		t.Errorf("the version beside a lock: %v", err)
+	}
+	if c.db.Stats().InUse == 0 {
+		t.Error("the writer did not wait all the while")
+	}
+	if _, err := conn.ExecContext(ctx, "ROLLBACK"); err != nil {
+		t.Fatal(err)
+	}
+}

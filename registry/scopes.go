@@ -314,10 +314,10 @@ func (c *Control) EnableTool(ctx context.Context, name string, enabled bool) (*T
 
 // disabled gives the version of the database, and the tools that nobody can use.
 func (c *Control) disabled(ctx context.Context) (version int64, names []string, err error) {
-	if err := c.row(ctx, c.db, "SELECT version FROM resq_control WHERE id = 1").Scan(&version); err != nil {
+	if err := c.row(ctx, c.reads, "SELECT version FROM resq_control WHERE id = 1").Scan(&version); err != nil {
 		return 0, nil, err
 	}
-	rows, err := c.rows(ctx, c.db, "SELECT tool_name FROM mcp_tool WHERE enabled = 0 ORDER BY tool_name")
+	rows, err := c.rows(ctx, c.reads, "SELECT tool_name FROM mcp_tool WHERE enabled = 0 ORDER BY tool_name")
 	if err != nil {
 		return 0, nil, err
 	}
