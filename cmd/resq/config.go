@@ -161,7 +161,11 @@ func (r *configReader) file(n *yaml.Node, c *config) {
 		},
 		"tools": func(n *yaml.Node) {
 			r.mapping(n, keys{
-				"enabled":  func(n *yaml.Node) { c.Tools.Enabled = r.texts(n) },
+				"enabled": func(n *yaml.Node) {
+					if c.Tools.Enabled = r.texts(n); len(c.Tools.Enabled) == 0 {
+						r.tell(n, "name tools and toolset:NAME, or leave enabled out to offer every tool", "an empty list would offer every tool")
+					}
+				},
 				"disabled": func(n *yaml.Node) { c.Tools.Disabled = r.texts(n) },
 			})
 		},

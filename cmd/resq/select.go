@@ -19,6 +19,9 @@ import (
 // those that are Disabled.
 type selector struct{ Enabled, Disabled []string }
 
+// ownCategory is that of the tools of this program.
+const ownCategory = "system"
+
 const toolsetPrefix = "toolset:"
 
 // The variables in whose place the configuration is, when they are set.
@@ -27,8 +30,9 @@ const (
 	toolsDisabledVariable = "MCP_TOOLS_DISABLED"
 )
 
-// withVariables lets the environment have the last word.
-func (s selector) withVariables(env func(string) (string, bool)) selector {
+// withVariables lets the environment have the last word. It fails for a variable that is set and names nothing: no list at
+// all would offer everything.
+func (s selector) withVariables(env func(string) (string, bool)) (selector, error) {
 	for name, list := range map[string]*[]string{toolsEnabledVariable: &s.Enabled, toolsDisabledVariable: &s.Disabled} {
 		if text, ok := env(name); ok && strings.TrimSpace(text) != "" {
 			*list = nil
@@ -37,9 +41,12 @@ func (s selector) withVariables(env func(string) (string, bool)) selector {
 					*list = append(*list, item)
 				}
 			}
+			if len(*list) == 0 {
+				return s, fmt.Errorf("%s names no tool: give names and toolset:NAME with commas between them, or leave it empty", name)
+			}
 		}
 	}
-	return s
+	return s, nil
 }
 
 // A loaded tool is one of this program or of a catalog.
@@ -52,7 +59,7 @@ type loadedTool struct {
 func loadedTools(cat *schema.Catalog, lang string) []loadedTool {
 	var list []loadedTool
 	for _, name := range server.Tools() {
-		list = append(list, loadedTool{Tool: registry.Tool{Name: name, Category: "system", Title: server.Title(lang, name)}})
+		list = append(list, loadedTool{registry.Tool{Name: name, Category: ownCategory, Title: server.Title(lang, name)}, []string{ownCategory}})
 	}
 	for _, t := range cat.Tools {
 		sets := slices.Clone(t.Toolsets)
@@ -116,7 +123,11 @@ func chosen(list []string, tools []loadedTool) (map[string]bool, error) {
 // that does not fit, and then nothing is changed.
 func (k *keyring) offer(ctx context.Context, c *config, cat *schema.Catalog, lang string) error {
 	tools := loadedTools(cat, lang)
-	left, err := c.Tools.withVariables(os.LookupEnv).left(tools)
+	chosen, err := c.Tools.withVariables(os.LookupEnv)
+	if err != nil {
+		return err
+	}
+	left, err := chosen.left(tools)
 	if err != nil {
 		return err
 	}

@@ -126,7 +126,7 @@ func TestIssuer(t *testing.T) {
 	})
 }
 
-// N2: without the credential nothing is learnt, and whoever guesses is soon not looked at.
+// N2: without the credential nothing is learnt, and whoever guesses is soon told to wait, which does not lock the right one out.
 func TestCredential(t *testing.T) {
 	sum := sha256.Sum256([]byte(credential))
 	api, err := New(Options{Admin: hex.EncodeToString(sum[:]), Log: slog.New(slog.DiscardHandler)})
@@ -148,8 +148,13 @@ func TestCredential(t *testing.T) {
 			t.Errorf("%d %q: %d %s", i, wrong, w.Code, w.Body)
 		}
 	}
-	if w := ask("10.0.0.1", "Bearer "+credential); w.Code != 429 || w.Header().Get("Retry-After") == "" {
-		t.Errorf("after ten wrong ones: %d %s", w.Code, w.Body)
+	for range 2 {
+		if w := ask("10.0.0.1", "Bearer x"); w.Code != 429 || w.Header().Get("Retry-After") == "" {
+			t.Errorf("after ten wrong ones: %d %s", w.Code, w.Body)
+		}
+		if w := ask("10.0.0.1", "Bearer "+credential); w.Code != 404 { // or whoever guesses would lock it out
+			t.Errorf("the right one after ten wrong ones: %d %s", w.Code, w.Body)
+		}
 	}
 	if w := ask("10.0.0.2", "bearer "+credential); w.Code != 404 {
 		t.Errorf("from elsewhere: %d %s", w.Code, w.Body)
