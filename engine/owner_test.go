@@ -176,3 +176,22 @@ func TestOperationBefore(t *testing.T) {
 		}
 	})
 }
+
+// A-014: whoever acts for a user that does not exist writes nothing and asks after nothing, whatever the rules say.
+func TestWriteWithoutUser(t *testing.T) {
+	testdb.Each(t, func(t *testing.T, on testdb.Engine) {
+		b := newAgents(t, on)
+		for user, want := range map[int]bool{2: false, 99: true} {
+			who := *userOf(user)
+			who.Scopes = []string{"read", "write", "delete"}
+			for tool, args := range map[string]string{
+				"res-operation": `{"op_id":"00000000000000000000000000000000"}`, "res-create": `{"resource":"Note","data":{"body":"x"}}`,
+				"res-delete": `{"resource":"Note","ids":[1]}`, "res-undo": `{"op_id":"00000000000000000000000000000000"}`,
+			} {
+				if said := asked(b, &who, tool, args); strings.Contains(said, "UNAUTHENTICATED") != want {
+					t.Errorf("user %d, %s: %s", user, tool, said)
+				}
+			}
+		}
+	})
+}

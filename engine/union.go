@@ -1,9 +1,14 @@
 package engine
 
 import (
+	"cmp"
+	"math/big"
+	"slices"
 	"strconv"
+	"strings"
 
 	"resq/schema"
+	"resq/schema/problem"
 	"resq/schema/query"
 )
 
@@ -20,8 +25,11 @@ func isFirst(r *schema.Resource, s schema.Sort) query.Expr {
 	}
 }
 
-// union answers with one page of the rows of several resources. One statement puts them in order and cuts the page; then
-// each branch that has rows on it reads those.
+// mergedRows is how far into a list of several connections a page may reach: each connection is read up to its end.
+const mergedRows = 2000
+
+// union answers with one page of the rows of several resources. One statement of each connection puts them in order, and
+// cuts the page where there is one connection; then each branch that has rows on it reads those.
 func (c *presetCall) union() (*Answer, error) {
 	p := c.tool.Preset
 	var on []*schema.Branch
@@ -33,7 +41,7 @@ func (c *presetCall) union() (*Answer, error) {
 	if len(on) == 0 {
 		return c.paged(0, 0, 0, nil)
 	}
-	rows, total, err := c.page(c.merge(on))
+	keys, total, err := c.unionPage(on)
 	if err != nil {
 		return nil, err
 	}
@@ -41,10 +49,9 @@ func (c *presetCall) union() (*Answer, error) {
 	at := make([]map[string]int, len(on))
 	for i, u := range on {
 		var ids keyList
-		for row := range rows.rows {
-			if which, _ := rows.text(row, 0); which == strconv.Itoa(i) {
-				id, _ := rows.text(row, 1)
-				ids.add(id)
+		for _, k := range keys {
+			if k.branch == i {
+				ids.add(k.id)
 			}
 		}
 		if len(ids.keys) == 0 {
@@ -73,12 +80,9 @@ func (c *presetCall) union() (*Answer, error) {
 	// A row that went away between the two statements is left out.
 	type place struct{ branch, row int }
 	var list []place
-	for row := range rows.rows {
-		which, _ := rows.text(row, 0)
-		id, _ := rows.text(row, 1)
-		i, _ := strconv.Atoi(which) // it was written by the statement
-		if r, ok := at[i][id]; ok {
-			list = append(list, place{i, r})
+	for _, k := range keys {
+		if r, ok := at[k.branch][k.id]; ok {
+			list = append(list, place{k.branch, r})
 		}
 	}
 	return c.paged(total, len(list), 1024*len(list), func(b []byte, i int) []byte {
@@ -87,13 +91,117 @@ func (c *presetCall) union() (*Answer, error) {
 	})
 }
 
-// merge is the request for the keys of all branches in one order: the number of the branch, the key, and what is sorted
-// by.
-func (c *presetCall) merge(on []*schema.Branch) *query.Request {
+// A unionKey is one row of a union: its branch, its key, and what it is sorted by, nil for no value.
+type unionKey struct {
+	branch int
+	id     string
+	by     []*string
+}
+
+// unionPage finds which rows stand on the page, in order, and how many there are in all.
+func (c *presetCall) unionPage(on []*schema.Branch) ([]unionKey, int64, error) {
+	var connections []*schema.Connection
+	for _, u := range on {
+		if x := u.Read.Source.Connection; !slices.Contains(connections, x) {
+			connections = append(connections, x)
+		}
+	}
+	if len(connections) == 1 {
+		rows, total, err := c.page(c.merge(on, connections[0]))
+		if err != nil {
+			return nil, 0, err
+		}
+		return unionKeys(rows), total, nil
+	}
+	if c.args.page > mergedRows/c.args.rows {
+		return nil, 0, problem.List{{Code: problem.LimitExceeded, Stage: problem.Limits, At: "/page", Message: "the list comes from several connections, and the page ends behind its row " +
+			strconv.Itoa(mergedRows), Hint: "narrow the conditions"}}
+	}
+	var keys []unionKey
+	var total int64
+	end := c.args.page * c.args.rows
+	for _, x := range connections {
+		q := c.merge(on, x)
+		q.Limit = end
+		rows, err := c.rows(q)
+		if err != nil {
+			return nil, 0, err
+		}
+		n := int64(rows.rows)
+		if rows.more {
+			counted, err := c.count(q)
+			if err != nil {
+				return nil, 0, err
+			}
+			n = max(n, counted)
+		}
+		total += n
+		keys = append(keys, unionKeys(rows)...)
+	}
+	// The rows of one branch are in order already, and of equal rows the earlier branch comes first.
+	slices.SortStableFunc(keys, func(a, b unionKey) int {
+		for i, s := range c.tool.Preset.Order {
+			n := compareSorted(s.Field.Type.Kind, a.by[i], b.by[i])
+			if s.Desc {
+				n = -n
+			}
+			if n != 0 {
+				return n
+			}
+		}
+		return cmp.Compare(a.branch, b.branch)
+	})
+	from := min(end-c.args.rows, int64(len(keys)))
+	return keys[from:min(end, int64(len(keys)))], total, nil
+}
+
+// unionKeys reads what a statement of merge gave.
+func unionKeys(t *table) []unionKey {
+	out := make([]unionKey, t.rows)
+	for row := range out {
+		which, _ := t.text(row, 0)
+		out[row].branch, _ = strconv.Atoi(which) // it was written by the statement
+		out[row].id, _ = t.text(row, 1)
+		for col := 2; col < t.width; col++ {
+			var by *string
+			if v, ok := t.text(row, col); ok {
+				by = &v
+			}
+			out[row].by = append(out[row].by, by)
+		}
+	}
+	return out
+}
+
+// compareSorted orders two values of a kind that a union across connections may be ordered by as the databases do, no value first.
+func compareSorted(kind schema.Kind, a, b *string) int {
+	switch {
+	case a == nil && b == nil:
+		return 0
+	case a == nil:
+		return -1
+	case b == nil:
+		return 1
+	case kind.Numeric():
+		x, okX := new(big.Rat).SetString(*a)
+		y, okY := new(big.Rat).SetString(*b)
+		if okX && okY {
+			return x.Cmp(y)
+		}
+	}
+	return strings.Compare(*a, *b) // dates and moments are written from the year on
+}
+
+// merge is the request for the keys of the branches on one connection in one order: the number of the branch, the key,
+// and what is sorted by.
+func (c *presetCall) merge(on []*schema.Branch, connection *schema.Connection) *query.Request {
 	p := c.tool.Preset
 	var top *query.Request
 	var with []query.With
 	for i, u := range on {
+		if u.Read.Source.Connection != connection {
+			continue
+		}
 		name := "b" + strconv.Itoa(i)
 		src := u.Read.Source
 		inner := &query.Request{Resource: src.Code, Limit: -1, Format: query.Columns, Conditions: &query.Node{},
@@ -132,15 +240,15 @@ func (c *presetCall) merge(on []*schema.Branch) *query.Request {
 	top.With = with
 	for k, s := range p.Order {
 		name := "o" + strconv.Itoa(k)
-		if len(on) == 1 {
-			name = "b0." + name
+		if len(with) == 1 {
+			name = with[0].Code + "." + name
 		}
 		top.OrderBy = append(top.OrderBy, query.Order{Item: query.Item{Text: name, Field: name}, Desc: s.Desc})
 	}
 	for _, name := range []string{"branch", "id"} {
 		path := name
-		if len(on) == 1 && name == "id" {
-			path = "b0.id"
+		if len(with) == 1 && name == "id" {
+			path = with[0].Code + ".id"
 		}
 		top.OrderBy = append(top.OrderBy, query.Order{Item: query.Item{Text: path, Field: path}, Desc: name == "id"})
 	}

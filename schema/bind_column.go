@@ -662,6 +662,7 @@ func (r *columnBinder) lists() []*Child {
 // union binds a list from several resources.
 func (b *toolBinder) union(d *toolDecl, p *Preset) {
 	var first *Resource
+	across := false
 	for i := range d.union {
 		u := &d.union[i]
 		res := b.resource(u.source)
@@ -671,9 +672,7 @@ func (b *toolBinder) union(d *toolDecl, p *Preset) {
 		if first == nil {
 			first = res
 		}
-		if res.Connection != first.Connection {
-			b.tell(u.source.at, "a view of the other database, or two tools", "the branches of a union are read in one statement, and %s is on another connection than %s", problem.Quote(res.Code), problem.Quote(first.Code))
-		}
+		across = across || res.Connection != first.Connection
 		if len(res.Key) != 1 {
 			b.tell(u.source.at, "key: CODE on the resource", "%s has no single key", problem.Quote(res.Code))
 			continue
@@ -698,6 +697,10 @@ func (b *toolBinder) union(d *toolDecl, p *Preset) {
 	}
 	p.Order = b.sorts(d.order, first)
 	for i, s := range p.Order {
+		// Each database has an order of texts of its own, so that lists ordered by one cannot be merged.
+		if k := s.Field.Type.Kind; across && k != Integer && k != Decimal && k != Date && k != DateTime {
+			b.tell(d.order[i].at, "a whole number, a decimal, a date or a moment", "the branches are on several connections, and their rows cannot be ordered by %s of type %s", problem.Quote(s.Field.Code), s.Field.Type)
+		}
 		for _, u := range p.Union[1:] {
 			f, ok := u.Read.Source.byCode[s.Field.Code]
 			if !ok {

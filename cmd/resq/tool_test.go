@@ -1,16 +1,33 @@
 package main
 
 import (
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 )
 
-// The examples of the built-in tools hold.
+// Each tool of the packs has examples, and they hold.
 func TestExamples(t *testing.T) {
-	state := t.TempDir()
-	code, out, errOut := resq(t, "", "test", "--pack", "store", "--state", state)
-	if code != 0 || !strings.Contains(out, ", 0 failed.") {
-		t.Errorf("exit %d\n%s%s", code, out, errOut)
+	for pack, least := range map[string]int{"store": 10, "xiaoqu": 21} {
+		state := t.TempDir()
+		code, out, errOut := resq(t, "", "test", "--pack", pack, "--state", state)
+		if code != 0 || !strings.Contains(out, ", 0 failed.") {
+			t.Errorf("%s: exit %d\n%s%s", pack, code, out, errOut)
+		}
+		files, err := filepath.Glob("../../tools/" + pack + "/*.yaml")
+		if err != nil || len(files) < least {
+			t.Errorf("%s: %d tools, %v", pack, len(files), err)
+		}
+		for _, f := range files {
+			raw, err := os.ReadFile(f)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !strings.Contains(string(raw), "\n    examples:\n      - {") {
+				t.Errorf("%s has no examples", f)
+			}
+		}
 	}
 }
 
