@@ -34,7 +34,7 @@ oracle: ## what schema/sqltext reads of SQL, against the parsers of two database
 bench: ## all benchmarks
 	scripts/test.sh go test -run '^$$' -bench . -benchmem ./...
 
-soak: ## the server under load for SOAKTIME, with reloads, disconnects and keys that are revoked
+soak: ## the server under load for SOAKTIME, with reloads, disconnects, keys that are revoked, and a restart of its database
 	scripts/soak.sh $(SOAKTIME)
 
 replicas: ## three servers behind a balancer that sends each message to another, on each database

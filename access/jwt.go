@@ -39,9 +39,12 @@ type TokenOptions struct {
 	Skew       time.Duration // by which clocks may differ; 0 is 30 s
 	Refresh    time.Duration // between two looks at the keys; 0 is 10 min
 	Claims     Claims
-	Budget     policy.Budget // of each owner of a token
-	Log        *slog.Logger  // nil is slog's default
-	Now        func() time.Time
+	// Open gives the tools that scopes of the control database open together, those that Claims.Tools names. Its error is a
+	// problem. It must be set before a token is looked at, where Claims.Tools is.
+	Open   func(ctx context.Context, scopes []string) (tools []string, err error)
+	Budget policy.Budget // of each owner of a token
+	Log    *slog.Logger  // nil is slog's default
+	Now    func() time.Time
 }
 
 // Claims name the claims of a token from which a principal is made. A dot leads into an object, where no claim has that name. An attribute
@@ -49,8 +52,11 @@ type TokenOptions struct {
 type Claims struct {
 	Name   string // of the principal; "" is sub
 	User   string // its user's id, for the catalog's principal query; "" is none
-	Scopes string // a list, or a text of words; "" is scope
-	Roles  string // "" is none
+	Scopes string // a list, or a text of words; "" is scope, and without Verbs none where Tools is
+	// Tools names scopes of the control database, a list or a text of words: the token may call their tools and no others, as a
+	// key with these scopes may. Without the claim it may call none. "" is none: then every tool that its verbs allow is the token's.
+	Tools string
+	Roles string // "" is none
 	// Verbs are what a scope of a token is worth here: read, write, delete. A scope that is not named is worth nothing; nil takes those
 	// three under their own names.
 	Verbs      map[string][]string
@@ -103,7 +109,7 @@ func NewTokens(opts TokenOptions) (*Tokens, error) {
 	if opts.Claims.Name == "" {
 		opts.Claims.Name = "sub"
 	}
-	if opts.Claims.Scopes == "" {
+	if opts.Claims.Scopes == "" && (opts.Claims.Tools == "" || opts.Claims.Verbs != nil) {
 		opts.Claims.Scopes = "scope"
 	}
 	var err error
@@ -119,9 +125,12 @@ func IsToken(key string) bool { return strings.Count(key, ".") == 2 && strings.H
 // a problem: the issuer's keys are not to be had.
 func (t *Tokens) Find(ctx context.Context, token string) (*policy.Principal, error) {
 	who, err := t.verify(ctx, token)
+	var closed *unopened
 	switch {
 	case err == nil:
 		return who, nil
+	case errors.As(err, &closed):
+		return nil, closed.why
 	case errors.Is(err, errNoKeys):
 		return nil, problem.List{{Code: problem.Unavailable, Stage: problem.Raw, Message: "tokens cannot be checked at the moment", Hint: "call again later", RetryAfter: 5, Err: err}}
 	}
@@ -162,11 +171,16 @@ func (t *Tokens) verify(ctx context.Context, token string) (*policy.Principal, e
 	if err := dec.Decode(&claims); err != nil {
 		return nil, errors.New("its claims are no object")
 	}
-	return t.principal(std, claims)
+	return t.principal(ctx, std, claims)
 }
 
+// unopened says that the scopes of a token cannot be looked up now.
+type unopened struct{ why error }
+
+func (u *unopened) Error() string { return u.why.Error() }
+
 // principal makes that of claims. Every token of one subject is one key, so that a fresh one goes on with what the last began.
-func (t *Tokens) principal(std jwt.Claims, claims map[string]any) (*policy.Principal, error) {
+func (t *Tokens) principal(ctx context.Context, std jwt.Claims, claims map[string]any) (*policy.Principal, error) {
 	c := t.opts.Claims
 	name, ok := claim(claims, c.Name)
 	if !ok || name.List || name.Texts[0] == "" {
@@ -188,18 +202,32 @@ func (t *Tokens) principal(std jwt.Claims, claims map[string]any) (*policy.Princ
 		roles, _ := claim(claims, c.Roles)
 		p.Roles = roles.Texts
 	}
-	scopes, _ := claim(claims, c.Scopes)
 	granted := map[string]bool{}
-	for _, text := range scopes.Texts {
-		for _, word := range strings.Fields(text) {
-			verbs := c.Verbs[word]
-			if c.Verbs == nil && slices.Contains([]string{"read", "write", "delete"}, word) {
-				verbs = []string{word}
-			}
-			for _, v := range verbs {
+	for _, word := range words(claims, c.Scopes) {
+		verbs := c.Verbs[word]
+		if c.Verbs == nil && slices.Contains([]string{"read", "write", "delete"}, word) {
+			verbs = []string{word}
+		}
+		for _, v := range verbs {
+			granted[v] = true
+		}
+	}
+	if c.Tools != "" {
+		tools, err := t.opts.Open(ctx, words(claims, c.Tools))
+		if err != nil {
+			return nil, &unopened{err}
+		}
+		p.Tools = map[string]bool{}
+		for _, tool := range tools {
+			p.Tools[policy.ToolKey(tool)] = true
+		}
+		need := Verbs(tools)
+		if c.Scopes == "" {
+			for _, v := range need {
 				granted[v] = true
 			}
 		}
+		maps.DeleteFunc(granted, func(v string, _ bool) bool { return !slices.Contains(need, v) })
 	}
 	if p.Scopes = slices.Sorted(maps.Keys(granted)); len(p.Scopes) == 0 {
 		p.Scopes = []string{noVerb}
@@ -212,6 +240,18 @@ func (t *Tokens) principal(std jwt.Claims, claims map[string]any) (*policy.Princ
 		}
 	}
 	return p, nil
+}
+
+// words are those of a claim that is a list of texts, or a text.
+func words(claims map[string]any, name string) (list []string) {
+	if name == "" {
+		return nil
+	}
+	v, _ := claim(claims, name)
+	for _, text := range v.Texts {
+		list = append(list, strings.Fields(text)...)
+	}
+	return list
 }
 
 // claim gives a claim as a value: texts, numbers and booleans, or a list of them. Anything else is as good as missing.

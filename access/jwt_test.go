@@ -1,6 +1,7 @@
 package access
 
 import (
+	"context"
 	"crypto"
 	"crypto/ecdsa"
 	"crypto/ed25519"
@@ -13,11 +14,13 @@ import (
 	"encoding/pem"
 	"fmt"
 	"log/slog"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -367,5 +370,60 @@ func TestTokenOptions(t *testing.T) {
 	}
 	if _, err := NewTokens(good); err != nil {
 		t.Error(err)
+	}
+}
+
+// E-10, B-003: a claim names scopes of the control database, and the token may call their tools and no others. One without
+// the claim, or whose scopes open nothing, may call none; verbs that it was given beside hold as well.
+func TestTokensOpenTools(t *testing.T) {
+	i := newIssuer(t)
+	var down error
+	open := func(_ context.Context, scopes []string) (tools []string, err error) {
+		for _, s := range scopes {
+			switch s {
+			case "reading":
+				tools = append(tools, "res-query", "res-schema")
+			case "writing":
+				tools = append(tools, "res-create", "res-delete")
+			}
+		}
+		return tools, down
+	}
+	for _, c := range []struct {
+		about        string
+		claims       Claims
+		change       func(map[string]any)
+		tools, verbs []string
+	}{
+		{"one scope", Claims{Tools: "groups"}, func(m map[string]any) { m["groups"] = "reading" }, []string{"res_query", "res_schema"}, []string{"read"}},
+		{"two, in a list, and one that there is not", Claims{Tools: "groups"}, func(m map[string]any) { m["groups"] = []string{"reading", "writing", "nosuch"} },
+			[]string{"res_create", "res_delete", "res_query", "res_schema"}, []string{"delete", "read", "write"}},
+		{"two words, in an object", Claims{Tools: "app.groups"}, func(m map[string]any) { m["app"] = map[string]any{"groups": "writing reading"} },
+			[]string{"res_create", "res_delete", "res_query", "res_schema"}, []string{"delete", "read", "write"}},
+		{"none that there is", Claims{Tools: "groups"}, func(m map[string]any) { m["groups"] = "nosuch" }, nil, []string{"read"}},
+		{"no claim", Claims{Tools: "groups"}, nil, nil, []string{"read"}},
+		{"a claim that is no text", Claims{Tools: "groups"}, func(m map[string]any) { m["groups"] = map[string]any{"reading": true} }, nil, []string{"read"}},
+		{"verbs hold as well", Claims{Tools: "groups", Scopes: "scope"}, func(m map[string]any) { m["groups"], m["scope"] = "reading writing", "read delete openid" },
+			[]string{"res_create", "res_delete", "res_query", "res_schema"}, []string{"delete", "read"}},
+		{"verbs that are mapped", Claims{Tools: "groups", Verbs: map[string][]string{"all": {"read", "write", "delete"}}}, func(m map[string]any) { m["groups"], m["scope"] = "reading", "all" },
+			[]string{"res_query", "res_schema"}, []string{"read"}},
+		{"no verb", Claims{Tools: "groups", Scopes: "scope"}, func(m map[string]any) { m["groups"], m["scope"] = "reading", "openid" }, []string{"res_query", "res_schema"}, []string{noVerb}},
+	} {
+		tokens, err := NewTokens(TokenOptions{Issuer: issuerName, Audience: []string{audience}, Keys: i.url, Claims: c.claims, Open: open})
+		if err != nil {
+			t.Fatal(err)
+		}
+		who, err := tokens.Find(t.Context(), i.sign(jose.ES256, i.ec, "ec", i.claims(c.change)))
+		if err != nil || who == nil {
+			t.Fatalf("%s: %v %v", c.about, who, err)
+		}
+		if got := slices.Sorted(maps.Keys(who.Tools)); who.Tools == nil || !slices.Equal(got, c.tools) || !slices.Equal(who.Scopes, c.verbs) {
+			t.Errorf("%s: %v %v, want %v %v", c.about, got, who.Scopes, c.tools, c.verbs)
+		}
+		down = &problem.Problem{Code: problem.Unavailable, Message: "down"}
+		if who, err := tokens.Find(t.Context(), i.sign(jose.ES256, i.ec, "ec", i.claims(c.change))); who != nil || err == nil || problem.From(err)[0].Code != problem.Unavailable {
+			t.Errorf("%s: while the scopes cannot be looked up: %v %v", c.about, who, err)
+		}
+		down = nil
 	}
 }

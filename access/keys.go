@@ -6,6 +6,7 @@ import (
 	"crypto/subtle"
 	"encoding/hex"
 	"fmt"
+	"slices"
 	"unicode/utf8"
 
 	"resq/engine/policy"
@@ -56,4 +57,22 @@ func (k *Keys) Find(key string) (*policy.Principal, bool) {
 		}
 	}
 	return who, who != nil
+}
+
+// Verbs are what a principal must be able to do for the tools that its scopes open: read, write, delete. A verb opens no
+// tool by itself.
+func Verbs(tools []string) []string {
+	list := []string{"read"}
+	for _, v := range []struct {
+		verb  string
+		tools []string
+	}{
+		{"write", []string{"res_create", "res_update", "res_operation", "res_undo"}},
+		{"delete", []string{"res_delete", "res_operation", "res_undo"}},
+	} {
+		if slices.ContainsFunc(tools, func(t string) bool { return slices.Contains(v.tools, policy.ToolKey(t)) }) {
+			list = append(list, v.verb)
+		}
+	}
+	return list
 }

@@ -48,8 +48,9 @@ type ControlOptions struct {
 // safe for use by several goroutines, and several processes may share one.
 type Control struct {
 	db     *sql.DB
-	name   string // of the database system
-	file   string // of SQLite
+	reads  *sql.DB // db, or of SQLite a connection of its own: a writer that waits for a lock must not hold up whoever calls
+	name   string  // of the database system
+	file   string  // of SQLite
 	prefix string
 	seals  []cipher.AEAD // the first seals; all of them open
 	log    *slog.Logger
@@ -101,7 +102,7 @@ func OpenControl(ctx context.Context, o ControlOptions) (*Control, error) {
 	if err != nil {
 		return nil, err
 	}
-	c.db = db
+	c.db, c.reads = db, db
 	if c.name != inSQLite { // which has one connection, because it takes one writer
 		db.SetMaxOpenConns(8)
 		db.SetMaxIdleConns(4)
@@ -113,6 +114,9 @@ func OpenControl(ctx context.Context, o ControlOptions) (*Control, error) {
 	if c.name == inSQLite { // readers of other processes do not wait for a writer then
 		if _, err := db.ExecContext(ctx, "PRAGMA journal_mode = WAL"); err != nil {
 			return nil, errors.Join(fmt.Errorf("the control database: %w", err), db.Close())
+		}
+		if c.reads, err = o.Drivers[i].Admin(&schema.Connection{Name: "control", Driver: c.name, DSN: dsn, Write: true}); err != nil {
+			return nil, errors.Join(err, db.Close())
 		}
 	}
 	return c, nil
@@ -134,7 +138,12 @@ func makeFile(path string) error {
 }
 
 // Close closes the database.
-func (c *Control) Close() error { return c.db.Close() }
+func (c *Control) Close() error {
+	if c.reads == c.db {
+		return c.db.Close()
+	}
+	return errors.Join(c.reads.Close(), c.db.Close())
+}
 
 func newSeal(secret []byte) (cipher.AEAD, error) {
 	key, err := hkdf.Key(sha256.New, secret, nil, "resq-key-cipher-v1", 32)

@@ -565,3 +565,113 @@ func TestDirectoryTogether(t *testing.T) {
 	stop()
 	runs.Wait()
 }
+
+// E-10: a process that holds the control database of SQLite for itself, and a call that waits to be kept there, stop no
+// look-up of a key.
+func TestLookupBesideLock(t *testing.T) {
+	c, o := migratedControl(t, testdb.Engine{Name: testdb.SQLite})
+	ctx := t.Context()
+	k, plain, err := c.CreateKey(ctx, NewKey{Name: "x", User: "42"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	other := openTest(t, o)
+	conn, err := other.db.Conn(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	if _, err := conn.ExecContext(ctx, "BEGIN EXCLUSIVE"); err != nil {
+		t.Fatal(err)
+	}
+	waits, stop := context.WithCancel(ctx)
+	var writer sync.WaitGroup
+	writer.Go(func() { _ = c.used(waits, map[int64]time.Time{k.ID: time.Now()}) })
+	defer writer.Wait()
+	defer stop()
+	for end := time.Now().Add(5 * time.Second); c.db.Stats().InUse == 0; time.Sleep(time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatal("no writer waits")
+		}
+	}
+	soon, cancel := context.WithTimeout(ctx, time.Second)
+	defer cancel()
+	if owner, err := c.owner(soon, sumOf(plain)); err != nil || owner == nil || owner.User != "42" {
+		t.Errorf("the owner beside a lock: %+v %v", owner, err)
+	}
+	if _, _, err := c.disabled(soon); err != nil {
+		t.Errorf("the version beside a lock: %v", err)
+	}
+	if c.db.Stats().InUse == 0 {
+		t.Error("the writer did not wait all the while")
+	}
+	if _, err := conn.ExecContext(ctx, "ROLLBACK"); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// E-10: what scopes open together is known from memory, follows every change, is used while the database is away for the
+// stated time, and then nothing is open. A scope that is not there or is disabled opens nothing.
+func TestDirectoryOpens(t *testing.T) {
+	testdb.Each(t, func(t *testing.T, e testdb.Engine) {
+		c, o := migratedControl(t, e)
+		ctx := t.Context()
+		replica := openTest(t, o)
+		var mu sync.Mutex
+		clock := time.Now()
+		replica.now = func() time.Time { mu.Lock(); defer mu.Unlock(); return clock }
+		wait := func(d time.Duration) { mu.Lock(); clock = clock.Add(d); mu.Unlock() }
+		d, err := NewDirectory(ctx, replica, DirectoryOptions{Principal: func(*Owner) *policy.Principal { return nil }})
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := func(about, tools string, scopes ...string) {
+			t.Helper()
+			if _, err := d.poll(ctx); err != nil {
+				t.Fatal(err)
+			}
+			got, err := d.Open(ctx, scopes)
+			if slices.Sort(got); err != nil || strings.Join(got, " ") != tools {
+				t.Errorf("%s: %v %v, want %s", about, got, err, tools)
+			}
+		}
+		for _, s := range [][]string{{"alpha", "res-query", "res-create"}, {"beta", "res-query", "res-delete"}, {"empty"}} {
+			if _, err := c.CreateScope(ctx, s[0], "", s[1:]...); err != nil {
+				t.Fatal(err)
+			}
+		}
+		want("no scope", "")
+		want("one", "res-create res-query", "alpha")
+		want("together", "res-create res-delete res-query", "beta", "alpha", "beta")
+		want("none that there is", "", "nosuch", "", "ALPHA")
+		want("without tools", "", "empty")
+		if _, err := c.EnableScope(ctx, "alpha", false); err != nil {
+			t.Fatal(err)
+		}
+		want("disabled", "res-delete res-query", "alpha", "beta")
+		if _, err := c.AddTools(ctx, "beta", "res-undo"); err != nil {
+			t.Fatal(err)
+		}
+		want("one more tool", "res-delete res-query res-undo", "alpha", "beta")
+		if _, err := c.db.ExecContext(ctx, "UPDATE agent_scope SET status = 0"); err != nil { // by hand, which counts up nothing
+			t.Fatal(err)
+		}
+		wait(hardTime + time.Millisecond)
+		want("disabled by hand", "", "alpha", "beta")
+		if _, err := c.EnableScope(ctx, "beta", true); err != nil {
+			t.Fatal(err)
+		}
+		want("enabled", "res-delete res-query res-undo", "beta")
+		if err := replica.Close(); err != nil {
+			t.Fatal(err)
+		}
+		wait(DefaultStale - time.Second)
+		if got, err := d.Open(ctx, []string{"beta"}); err != nil || len(got) != 3 {
+			t.Errorf("away: %v %v", got, err)
+		}
+		wait(2 * time.Second)
+		if got, err := d.Open(ctx, []string{"beta"}); err == nil || got != nil {
+			t.Errorf("away for too long: %v %v", got, err)
+		}
+	})
+}

@@ -54,6 +54,16 @@ type Directory struct {
 	mu     sync.Mutex
 	owners map[[sha256.Size]byte]*held
 	none   map[[sha256.Size]byte]time.Time
+
+	opening sync.Mutex // of reading the scopes again
+	opens   atomic.Pointer[opens]
+}
+
+// opens is what was read of the scopes, and when.
+type opens struct {
+	version int64
+	read    time.Time
+	tools   map[string][]string // by the codes of the scopes that are enabled
 }
 
 // held is one remembered key.
@@ -209,6 +219,55 @@ func (d *Directory) Find(ctx context.Context, key string) (*policy.Principal, er
 func (d *Directory) fresh(h *held, now time.Time) bool {
 	k := h.known.Load()
 	return k.version == d.version.Load() && now.Sub(k.read) <= hardTime
+}
+
+// Open gives the tools that scopes open together. A scope that is not there, or is disabled, opens nothing. The error is a
+// problem: the control database does not answer, and nothing fresh enough is remembered.
+func (d *Directory) Open(ctx context.Context, scopes []string) ([]string, error) {
+	now := d.control.now()
+	fresh := func(o *opens) bool { return o != nil && o.version == d.version.Load() && now.Sub(o.read) <= hardTime }
+	o := d.opens.Load()
+	if !fresh(o) {
+		var err error
+		if o, err = d.reopen(ctx, now, fresh); err != nil && (o == nil || now.Sub(o.read) > d.stale) {
+			return nil, d.control.fault(err)
+		}
+	}
+	var tools []string
+	for _, code := range scopes {
+		for _, tool := range o.tools[code] {
+			if !slices.Contains(tools, tool) {
+				tools = append(tools, tool)
+			}
+		}
+	}
+	return tools, nil
+}
+
+// reopen reads the scopes again, unless another call just did. With an error it gives what is remembered.
+func (d *Directory) reopen(ctx context.Context, now time.Time, fresh func(*opens) bool) (*opens, error) {
+	d.opening.Lock()
+	defer d.opening.Unlock()
+	o := d.opens.Load()
+	if fresh(o) {
+		return o, nil
+	}
+	if now.UnixNano() < d.away.Load() {
+		return o, errAway
+	}
+	ctx, cancel := context.WithTimeout(ctx, lookTime)
+	defer cancel()
+	version := d.version.Load() // before the look-up: a change in between is read again
+	tools, err := d.control.opens(ctx)
+	if err != nil {
+		if ctx.Err() == nil || context.Cause(ctx) == context.DeadlineExceeded { // not the caller's leaving
+			d.away.Store(now.Add(awayTime).UnixNano())
+		}
+		return o, err
+	}
+	o = &opens{version, now, tools}
+	d.opens.Store(o)
+	return o, nil
 }
 
 // again reads a key again, unless another call just did.

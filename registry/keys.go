@@ -467,7 +467,7 @@ func (c *Control) owner(ctx context.Context, sum string) (*Owner, error) {
 	var status int
 	var expires moment
 	o := &Owner{KeyID: idOf(sum)}
-	err := c.row(ctx, c.db, "SELECT id, ak_sha256, name, user_id, principal, status, expire_time FROM agent_api_key WHERE ak_sha256 = ?", sum).
+	err := c.row(ctx, c.reads, "SELECT id, ak_sha256, name, user_id, principal, status, expire_time FROM agent_api_key WHERE ak_sha256 = ?", sum).
 		Scan(&o.ID, &found, &o.Name, &user, &principal, &status, &expires)
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil, nil
@@ -479,7 +479,7 @@ func (c *Control) owner(ctx context.Context, sum string) (*Owner, error) {
 		return nil, nil
 	}
 	o.User, o.Principal, o.expires = user.String, principal.String, expires.Time
-	rows, err := c.rows(ctx, c.db, "SELECT DISTINCT x.tool_name FROM token_scope t JOIN agent_scope s ON s.id = t.scope_id AND s.status = 1 JOIN agent_scope_tool x ON x.scope_id = s.id WHERE t.token_id = ? ORDER BY x.tool_name", o.ID)
+	rows, err := c.rows(ctx, c.reads, "SELECT DISTINCT x.tool_name FROM token_scope t JOIN agent_scope s ON s.id = t.scope_id AND s.status = 1 JOIN agent_scope_tool x ON x.scope_id = s.id WHERE t.token_id = ? ORDER BY x.tool_name", o.ID)
 	if err != nil {
 		return nil, err
 	}

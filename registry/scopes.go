@@ -312,12 +312,30 @@ func (c *Control) EnableTool(ctx context.Context, name string, enabled bool) (*T
 	return t, nil
 }
 
+// opens reads which tools each scope opens that is enabled.
+func (c *Control) opens(ctx context.Context) (map[string][]string, error) {
+	rows, err := c.rows(ctx, c.db, "SELECT s.scope_code, x.tool_name FROM agent_scope s JOIN agent_scope_tool x ON x.scope_id = s.id WHERE s.status = 1 ORDER BY s.scope_code, x.tool_name")
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	tools := map[string][]string{}
+	for rows.Next() {
+		var code, name string
+		if err := rows.Scan(&code, &name); err != nil {
+			return nil, err
+		}
+		tools[code] = append(tools[code], name)
+	}
+	return tools, rows.Err()
+}
+
 // disabled gives the version of the database, and the tools that nobody can use.
 func (c *Control) disabled(ctx context.Context) (version int64, names []string, err error) {
-	if err := c.row(ctx, c.db, "SELECT version FROM resq_control WHERE id = 1").Scan(&version); err != nil {
+	if err := c.row(ctx, c.reads, "SELECT version FROM resq_control WHERE id = 1").Scan(&version); err != nil {
 		return 0, nil, err
 	}
-	rows, err := c.rows(ctx, c.db, "SELECT tool_name FROM mcp_tool WHERE enabled = 0 ORDER BY tool_name")
+	rows, err := c.rows(ctx, c.reads, "SELECT tool_name FROM mcp_tool WHERE enabled = 0 ORDER BY tool_name")
 	if err != nil {
 		return 0, nil, err
 	}

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Runs the server under load with reloads and disconnects: scripts/soak.sh [TIME, such as 10m] [flags of bench/soak]
+# Runs the server under load with reloads, disconnects and a restart of a database of its own: scripts/soak.sh [TIME, such as 10m] [flags of bench/soak]
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 time=${1:-10m}

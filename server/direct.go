@@ -225,7 +225,7 @@ func (g *guard) direct(w http.ResponseWriter, r *http.Request, m *message, c cal
 		return true
 	}
 	if session := r.Header.Get(mcpgo.HeaderKeySessionID); session != "" && m.method == methodCall &&
-		g.sessions.news(session, g.s.changes.Load()) && takesEvents(r.Header) {
+		g.sessions.news(session, g.s.changes.Load(), g.s.shifts.Load(), func(swaps, shifts int64) sight { return g.s.sees(swaps, shifts, c) }) && takesEvents(r.Header) {
 		stream.send([]byte(toolsChanged))
 		stream.send([]byte(resourcesChanged))
 	}

@@ -103,7 +103,8 @@ func (g *guard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		r.ContentLength = int64(len(m.rest))
 		if m.method == methodListen { // the library ends no such stream by itself
 			var hangUp context.CancelFunc
-			ctx, hangUp = c.streaming(ctx)
+			c.subscription = &subscription{}
+			ctx, hangUp = g.s.stream(ctx, c, c.subscription.tell)
 			defer hangUp()
 			defer context.AfterFunc(g.streams, hangUp)()
 		}
@@ -113,7 +114,7 @@ func (g *guard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	} else if id := r.Header.Get(mcpgo.HeaderKeySessionID); r.Method == http.MethodGet && id != "" {
 		defer g.sessions.hold(id)()
 		var hangUp context.CancelFunc
-		ctx, hangUp = c.streaming(ctx)
+		ctx, hangUp = g.s.stream(ctx, c, func() bool { return g.s.tellSession(id) })
 		defer hangUp()
 	}
 	watched := &watchedWriter{ResponseWriter: w}
@@ -124,33 +125,6 @@ func (g *guard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if code := refusedBy(watched.status); code != "" {
 		g.s.recordRefused(r.Context(), who, code, watched.status, watched.request)
 	}
-}
-
-// keyTime is between two looks at whether the key of an open stream is still good.
-const keyTime = 2 * time.Second
-
-// streaming is the context of a stream, which ends with the key that opened it.
-func (c caller) streaming(ctx context.Context) (context.Context, context.CancelFunc) {
-	ctx, hangUp := context.WithCancel(ctx)
-	if c.still == nil {
-		return ctx, hangUp
-	}
-	go func() {
-		tick := time.NewTicker(keyTime)
-		defer tick.Stop()
-		for {
-			select {
-			case <-ctx.Done():
-				return
-			case <-tick.C:
-				if c.still() == nil {
-					hangUp()
-					return
-				}
-			}
-		}
-	}()
-	return ctx, hangUp
 }
 
 // caller finds out in which form the request wants its answer: the profile is in the path, and what concerns a

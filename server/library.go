@@ -38,6 +38,9 @@ func (s *Server) protocol() *mcpgo.MCPServer {
 	hooks.AddAfterDiscover(func(ctx context.Context, _ any, _ *mcp.DiscoverRequest, r *mcp.DiscoverResult) {
 		r.Instructions = s.instructions(callerOf(ctx))
 	})
+	hooks.AddBeforeSubscriptionsListen(func(ctx context.Context, _ any, _ *mcp.SubscriptionsListenRequest) {
+		callerOf(ctx).subscription.attach(mcpgo.ClientSessionFromContext(ctx))
+	})
 	hooks.AddAfterListPrompts(func(ctx context.Context, _ any, _ *mcp.ListPromptsRequest, r *mcp.ListPromptsResult) {
 		if c := callerOf(ctx); len(c.open()) == 0 { // they speak of tools that this caller does not have
 			r.Prompts = []mcp.Prompt{}
@@ -133,7 +136,9 @@ type caller struct {
 	export  string // what a cut answer is offered as; "" is nothing
 	offer   offer  // what a prompt or a resource shows
 
-	forms   bool           // a client that begins a session shows forms to its user
+	forms        bool          // a client that begins a session shows forms to its user
+	subscription *subscription // of a stream of the newer era
+
 	asks    bool           // a preview is put to the user: Note [the question]
 	token   string         // of the preview that was put to the user
 	consent engine.Consent // what came of it

@@ -114,7 +114,9 @@ type Server struct {
 	mcp      *mcpgo.MCPServer
 	log      *slog.Logger
 	metrics  *metrics
-	changes  atomic.Int64 // how often the backend was replaced
+	changes  atomic.Int64                  // how often the backend was replaced
+	shifts   atomic.Int64                  // how often what callers may use of it can have become another
+	woken    atomic.Pointer[chan struct{}] // closed when one of them counts up
 	health   health
 	exports  exports
 	drain    time.Duration // from the signal to the end
@@ -154,6 +156,8 @@ func New(b Backend, opts Options) (*Server, error) {
 	}
 	s := &Server{opts: opts, own: tools, log: opts.Log, drain: drainTime, beat: progressTime, askTime: askTime, bodyTime: bodyTime}
 	s.backend.Store(newLease(b))
+	woken := make(chan struct{})
+	s.woken.Store(&woken)
 	s.offered.Store(views)
 	s.metrics = newMetrics(s)
 	s.mcp = s.protocol()

@@ -38,8 +38,8 @@ type sessions struct {
 type use struct {
 	last    time.Time
 	streams int
-	forms   bool  // its client shows forms to its user
-	news    int64 // the number of the last change it was told, and one more; 0 when nobody asked yet
+	forms   bool   // its client shows forms to its user
+	told    *sight // nil when nobody asked yet
 }
 
 // Bounds of what is remembered. An ended session that is forgotten is valid again, for its owner only, until it
@@ -156,18 +156,27 @@ func (s *sessions) hold(id string) func() {
 }
 
 // news says whether a session has to be told that something changed, and takes it as told. A session with an open
-// stream hears it there, and one that is new knows nothing older.
-func (s *sessions) news(id string, change int64) bool {
+// stream hears it there, and one that is new knows nothing older. What its caller sees by now is asked only after a change.
+func (s *sessions) news(id string, swaps, shifts int64, sees func(swaps, shifts int64) sight) bool {
 	s.mu.Lock()
-	defer s.mu.Unlock()
 	u, known := s.used[id]
-	if !known {
+	s.mu.Unlock()
+	if !known || u.told != nil && u.told.swaps >= swaps && u.told.shifts >= shifts {
 		return false
 	}
-	before := u.news
-	u.news = change + 1
+	now := sees(swaps, shifts)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if u, known = s.used[id]; !known {
+		return false
+	}
+	before := u.told
+	if before != nil && before.swaps >= swaps && before.shifts >= shifts {
+		return false // another call of the session told it just now
+	}
+	u.told = &now
 	s.used[id] = u
-	return before != 0 && before < u.news && u.streams == 0
+	return before != nil && u.streams == 0 && (before.swaps != now.swaps || before.missed(now))
 }
 
 // end remembers that a session is over.

@@ -40,6 +40,8 @@ func (s *Server) ServeStdio(ctx context.Context, in io.Reader, out io.Writer) er
 	}
 	defer s.mcp.UnregisterSession(context.WithoutCancel(base), session.SessionID())
 	l.base = s.mcp.WithContext(base, session)
+	_, unfollow := s.stream(base, s.local(), func() bool { return s.tellSession(session.SessionID()) })
+	defer unfollow()
 	go func() {
 		for {
 			select {

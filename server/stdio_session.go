@@ -89,7 +89,11 @@ func (l *stdio) listen(ctx context.Context, id json.RawMessage) (context.Context
 			}
 		}
 	}()
-	return l.s.mcp.WithContext(ctx, s), func() {
+	x := &subscription{}
+	x.attach(s)
+	streaming, unfollow := l.s.stream(ctx, l.s.local(), x.tell)
+	return l.s.mcp.WithContext(streaming, s), func() {
+		unfollow()
 		l.s.mcp.UnregisterSession(context.WithoutCancel(ctx), s.name)
 		cancel()
 		<-done

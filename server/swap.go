@@ -60,16 +60,21 @@ func (s *Server) Swap(b Backend) (idle <-chan struct{}) {
 	return old.idle
 }
 
-// Changed tells clients that what they may call, or see, may be another by now: those that asked to be told at once,
-// and a session without a stream with its next call.
-func (s *Server) Changed() { s.announce(true) }
+// Changed says that what callers may use can be another by now. The clients of those for whom it is are told: with an open
+// stream at once, and a session without one with its next call. The others hear nothing.
+func (s *Server) Changed() {
+	s.shifts.Add(1)
+	s.wake()
+}
 
+// announce tells every client that the backend is another.
 func (s *Server) announce(tools bool) {
 	s.changes.Add(1)
 	if tools {
 		s.mcp.SendNotificationToAllClients(mcp.MethodNotificationToolsListChanged, nil)
 	}
 	s.mcp.SendNotificationToAllClients(mcp.MethodNotificationResourcesListChanged, nil)
+	s.wake() // what was seen before is not compared with any more
 }
 
 // reregister tells the library which tools came and went. It says true when the library told its clients.

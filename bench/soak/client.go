@@ -45,10 +45,12 @@ type client struct {
 	http    *http.Client
 	keeps   bool // begins sessions, as clients before 2026-07-28 do
 	session string
+	key     string
+	outage  *outage
 }
 
 func newClient(url string, s *shop, t *tally, r *rand.Rand, keeps bool) *client {
-	return &client{url: url, shop: s, tally: t, rand: r, keeps: keeps,
+	return &client{url: url, shop: s, tally: t, rand: r, keeps: keeps, key: soakKey,
 		http: &http.Client{Timeout: 30 * time.Second, Transport: &http.Transport{MaxIdleConnsPerHost: 1}}}
 }
 
@@ -81,7 +83,7 @@ func (c *client) post(ctx context.Context, body string) (*http.Response, []byte,
 	}
 	req.Header.Set("Content-Type", "application/json")
 	req.Header.Set("Accept", "application/json, text/event-stream")
-	req.Header.Set("Authorization", "Bearer "+soakKey)
+	req.Header.Set("Authorization", "Bearer "+c.key)
 	if c.session != "" {
 		req.Header.Set("Mcp-Session-Id", c.session)
 	}
@@ -132,7 +134,7 @@ func (c *client) end(ctx context.Context) {
 	if err != nil {
 		return
 	}
-	req.Header.Set("Authorization", "Bearer "+soakKey)
+	req.Header.Set("Authorization", "Bearer "+c.key)
 	req.Header.Set("Mcp-Session-Id", c.session)
 	c.session = ""
 	if resp, err := c.http.Do(req); err == nil {
@@ -147,6 +149,7 @@ func (c *client) message(call *call) string {
 
 // call makes a call and compares its answer with those that are right.
 func (c *client) call(ctx context.Context, call *call) {
+	begun := time.Now()
 	_, b, err := c.post(ctx, c.message(call))
 	switch {
 	case ctx.Err() != nil: // the end
@@ -169,10 +172,14 @@ func (c *client) call(ctx context.Context, call *call) {
 	}
 	got := plain(strings.Join(texts, "\n"))
 	if got == call.answers[0] || got == call.answers[1] {
+		c.outage.answer(begun, call.reads)
 		return
 	}
 	var fault struct{ Error struct{ Code string } }
 	if json.Unmarshal([]byte(got), &fault) == nil && fault.Error.Code != "" {
+		if c.outage.refuse(fault.Error.Code, call.args+"\n"+got) {
+			return
+		}
 		c.tally.mu.Lock()
 		c.tally.refused[fault.Error.Code]++
 		if c.tally.refusal == "" {

@@ -3,8 +3,10 @@
 //
 // The server serves the demonstration from catalog files that change every second between two versions whose
 // answers are known beforehand; some saves are rubbish. Clients call, hang up in the middle, and begin and end
-// sessions. Keys are made, used and revoked meanwhile, each of which has to be refused within five seconds. A wrong
-// answer, an error, or growth ends the command with 1.
+// sessions. Keys are made, used and revoked meanwhile, each of which has to be refused within five seconds. After a
+// third of the time the database, a private server that holds the keys too, is killed and comes back: until then calls
+// may be refused, and ten seconds later they may not. A wrong answer, another error, no recovery, or growth ends the
+// command with 1.
 package main
 
 import (
@@ -26,6 +28,8 @@ type options struct {
 	time, reload  time.Duration
 	revoke        time.Duration
 	connections   int
+	database      string
+	outage        time.Duration
 }
 
 func main() {
@@ -36,6 +40,8 @@ func main() {
 	flag.DurationVar(&o.reload, "reload", time.Second, "time between two saves of the catalog")
 	flag.DurationVar(&o.revoke, "revoke", 3*time.Second, "time between two keys that are made, used and revoked")
 	flag.IntVar(&o.connections, "connections", 64, "clients at once")
+	flag.StringVar(&o.database, "database", "postgres", "the private `server`: postgres, mysql (or MariaDB), or sqlite, which has none")
+	flag.DurationVar(&o.outage, "outage", 10*time.Second, "how long the private server is down")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
@@ -56,11 +62,23 @@ func soak(ctx context.Context, o options) error {
 		return err
 	}
 	defer os.RemoveAll(dir)
-	shop, err := newShop(ctx, o, dir)
+	out := &outage{refused: map[string]int64{}}
+	var db *database
+	if o.database != "sqlite" {
+		if o.time/3 < o.outage+recovery {
+			return fmt.Errorf("-time %v is too short for an outage of %v", o.time, o.outage)
+		}
+		if db, err = newDatabase(ctx, o.database); err != nil {
+			return err
+		}
+		defer db.remove()
+	}
+	shop, err := newShop(ctx, o, dir, db)
 	if err != nil {
 		return err
 	}
-	revoker, err := newRevoker(o, dir)
+	shop.outage = out
+	revoker, err := newRevoker(o, dir, db, out)
 	if err != nil {
 		return err
 	}
@@ -77,12 +95,21 @@ func soak(ctx context.Context, o options) error {
 	var running sync.WaitGroup
 	for i := range o.connections {
 		c := newClient(s.url, shop, t, rand.New(rand.NewPCG(uint64(i), 1)), i%4 == 0)
+		c.outage = out
+		if i%2 == 1 { // half of the clients come with a key of the control database
+			c.key = revoker.lasting
+		}
 		running.Go(func() { c.run(load) })
 	}
 	running.Go(func() { shop.change(load, o.reload) })
 	running.Go(func() { revoker.run(load, o.revoke) })
 
-	r := &result{}
+	var restarted error
+	if db != nil {
+		running.Go(func() { restarted = out.run(load, db, warmUp+o.time/3, o.outage, s) })
+	}
+
+	r := &result{outage: out, database: db}
 	measure := func(name string, after time.Duration) error {
 		select {
 		case <-time.After(after):
@@ -92,7 +119,14 @@ func soak(ctx context.Context, o options) error {
 		if err != nil {
 			return err
 		}
-		m.name = name
+		m.name, m.connections = name, -1
+		if db != nil {
+			if n, err := db.connections(ctx); err == nil { // it may be down
+				m.connections = n
+			} else if !out.now() {
+				return err
+			}
+		}
 		r.samples = append(r.samples, m)
 		return nil
 	}
@@ -105,7 +139,7 @@ func soak(ctx context.Context, o options) error {
 	}
 	<-load.Done()
 	running.Wait()
-	if err != nil {
+	if err = errors.Join(err, restarted); err != nil {
 		return errors.Join(err, ctx.Err())
 	}
 	time.Sleep(coolDown)
@@ -114,8 +148,18 @@ func soak(ctx context.Context, o options) error {
 		return err
 	}
 	idle.name = "idle"
+	if db != nil {
+		if idle.connections, err = db.connections(ctx); err != nil {
+			return err
+		}
+	}
 	r.samples = append(r.samples, idle)
 	r.exit = s.end()
+	if db != nil {
+		if r.left, err = db.connections(ctx); err != nil {
+			return err
+		}
+	}
 	r.saves, r.rubbish, r.revoker = shop.saves, shop.rubbish, revoker
 	return r.tell(os.Stdout, o, t, s)
 }

@@ -19,7 +19,7 @@ const soakKey = "soak-key-0123456789"
 const config = `catalog: [catalog]
 secret: the-secret-of-the-soak-0123456789abcdef
 timeout: 15s
-control: {dsn: "sqlite:%s"}
+control: {dsn: "%s"}
 principals:
   soak: {scopes: [read, write, delete], keys: [%s], budget: {callsPerMinute: none, rowsPerHour: none, statements: none}}
 `
@@ -34,6 +34,8 @@ type revoker struct {
 	keys                     int
 	slowest                  time.Duration
 	wrong                    string // the first
+	lasting                  string // a key of clients
+	outage                   *outage
 }
 
 func (r *revoker) run(ctx context.Context, every time.Duration) {
@@ -45,7 +47,11 @@ func (r *revoker) run(ctx context.Context, every time.Duration) {
 			return
 		case <-tick.C:
 		}
-		if err := r.one(ctx); err != nil && ctx.Err() == nil {
+		if r.outage.now() { // keys cannot be made
+			continue
+		}
+		begun := time.Now()
+		if err := r.one(ctx); err != nil && ctx.Err() == nil && !r.outage.over(begun) {
 			r.wrong = err.Error()
 		}
 	}
@@ -53,35 +59,44 @@ func (r *revoker) run(ctx context.Context, every time.Duration) {
 
 // one is the life of a key.
 func (r *revoker) one(ctx context.Context) error {
-	out, err := r.tell("keys", "create", "--name", fmt.Sprintf("soak %d", r.keys), "--principal", "soak", "--scope", "reading", "--format", "json")
+	key, id, err := r.create(fmt.Sprintf("soak %d", r.keys))
 	if err != nil {
 		return err
+	}
+	if _, err := r.until(ctx, key, http.StatusOK, 2*revokeTime); err != nil {
+		return err
+	}
+	if _, err := r.tell("keys", "revoke", strconv.FormatInt(id, 10)); err != nil {
+		return err
+	}
+	took, err := r.until(ctx, key, http.StatusUnauthorized, revokeTime)
+	if err != nil {
+		return err
+	}
+	r.slowest = max(r.slowest, took)
+	for range 5 { // and stays refused
+		if status, err := r.call(ctx, key); err != nil || status != http.StatusUnauthorized {
+			return fmt.Errorf("a revoked key opens the server again: %d %v", status, err)
+		}
+	}
+	r.keys++
+	return nil
+}
+
+// create makes a key that sees what the program sees when it is asked by hand.
+func (r *revoker) create(name string) (key string, id int64, err error) {
+	out, err := r.tell("keys", "create", "--name", name, "--principal", "soak", "--scope", "working", "--format", "json")
+	if err != nil {
+		return "", 0, err
 	}
 	var made struct {
 		Key string
 		ID  int64
 	}
 	if err := json.Unmarshal(out, &made); err != nil {
-		return fmt.Errorf("keys create: %w in %s", err, out)
+		return "", 0, fmt.Errorf("keys create: %w in %s", err, out)
 	}
-	if _, err := r.until(ctx, made.Key, http.StatusOK, 2*revokeTime); err != nil {
-		return err
-	}
-	if _, err := r.tell("keys", "revoke", strconv.FormatInt(made.ID, 10)); err != nil {
-		return err
-	}
-	took, err := r.until(ctx, made.Key, http.StatusUnauthorized, revokeTime)
-	if err != nil {
-		return err
-	}
-	r.slowest = max(r.slowest, took)
-	for range 5 { // and stays refused
-		if status, err := r.call(ctx, made.Key); err != nil || status != http.StatusUnauthorized {
-			return fmt.Errorf("a revoked key opens the server again: %d %v", status, err)
-		}
-	}
-	r.keys++
-	return nil
+	return made.Key, made.ID, nil
 }
 
 // until calls with a key until it is answered with a status, and gives the time that took.
@@ -132,11 +147,20 @@ func (r *revoker) tell(args ...string) ([]byte, error) {
 }
 
 // newRevoker writes the server's configuration and makes the scope of all keys.
-func newRevoker(o options, dir string) (*revoker, error) {
-	r := &revoker{resq: o.resq, config: filepath.Join(dir, "resq.yaml"), state: filepath.Join(dir, "state"), http: &http.Client{Timeout: 30 * time.Second}}
-	if err := replace(r.config, fmt.Sprintf(config, filepath.Join(dir, "control.sqlite"), soakKey)); err != nil {
+func newRevoker(o options, dir string, db *database, out *outage) (*revoker, error) {
+	control := "sqlite:" + filepath.Join(dir, "control.sqlite")
+	if db != nil {
+		control = db.dsn(controlDatabase)
+	}
+	r := &revoker{outage: out, resq: o.resq, config: filepath.Join(dir, "resq.yaml"), state: filepath.Join(dir, "state"), http: &http.Client{Timeout: 30 * time.Second}}
+	if err := replace(r.config, fmt.Sprintf(config, control, soakKey)); err != nil {
 		return nil, err
 	}
-	_, err := r.tell("scopes", "create", "reading", "--tool", "res-schema", "--tool", "res-query")
+	if _, err := r.tell("scopes", "create", "working", "--tool", "res-schema", "--tool", "res-query",
+		"--tool", "res-create", "--tool", "res-update", "--tool", "res-delete"); err != nil {
+		return nil, err
+	}
+	var err error
+	r.lasting, _, err = r.create("lasting")
 	return r, err
 }

@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"syscall"
 	"time"
@@ -20,6 +21,8 @@ import (
 // A serverProcess is the program under load.
 type serverProcess struct {
 	cmd      *exec.Cmd
+	outage   *outage
+	asking   sync.Mutex // one asks for the status at a time
 	url      string
 	status   chan sample
 	done     chan error
@@ -36,10 +39,12 @@ type sample struct {
 	HeapBytes  int64 `json:"heap_bytes"`
 	rss        int64
 	files      int
+
+	connections int // at the database; -1 when it does not answer
 }
 
 func startServer(program string, s *shop, r *revoker) (*serverProcess, error) {
-	p := &serverProcess{cmd: exec.Command(program, "serve", "--http", "127.0.0.1:0", "--config", r.config, "--state", r.state, "--log-format", "json"),
+	p := &serverProcess{outage: s.outage, cmd: exec.Command(program, "serve", "--http", "127.0.0.1:0", "--config", r.config, "--state", r.state, "--log-format", "json"),
 		status: make(chan sample, 1), done: make(chan error, 1)}
 	p.cmd.Env = s.environment()
 	log, err := p.cmd.StderrPipe()
@@ -85,6 +90,9 @@ func (p *serverProcess) read(log io.Reader, address chan<- string) {
 		case bytes.Contains(b, []byte(`"msg":"not reloaded`)):
 			p.bad.Add(1)
 		case bytes.Contains(b, []byte(`"level":"ERROR"`)) && !bytes.Contains(b, []byte(`context canceled`)):
+			if p.outage.takes(b) {
+				continue
+			}
 			p.errors.Add(1)
 			s := string(b)
 			p.firstErr.CompareAndSwap(nil, &s)
@@ -95,6 +103,8 @@ func (p *serverProcess) read(log io.Reader, address chan<- string) {
 
 // measure asks the server and the system how large it is.
 func (p *serverProcess) measure() (sample, error) {
+	p.asking.Lock()
+	defer p.asking.Unlock()
 	if err := p.cmd.Process.Signal(syscall.SIGUSR1); err != nil {
 		return sample{}, fmt.Errorf("the server has ended: %w", err)
 	}

@@ -333,7 +333,7 @@ func (r *configReader) jwt(n *yaml.Node, c *config) {
 		},
 		"claims": func(n *yaml.Node) {
 			r.mapping(n, keys{
-				"name": name(&o.Claims.Name), "user": name(&o.Claims.User), "scopes": name(&o.Claims.Scopes), "roles": name(&o.Claims.Roles),
+				"name": name(&o.Claims.Name), "user": name(&o.Claims.User), "scopes": name(&o.Claims.Scopes), "tools": name(&o.Claims.Tools), "roles": name(&o.Claims.Roles),
 				"attributes": claims(&o.Claims.Attributes),
 				"funcs": func(n *yaml.Node) {
 					o.Claims.Funcs = map[string]string{}
@@ -360,6 +360,9 @@ func (c *config) resource() *server.Resource {
 	res := &server.Resource{URL: c.Resource, Issuers: []string{c.JWT.Issuer}, Scopes: []string{"delete", "read", "write"}}
 	if res.URL == "" {
 		res.URL = c.JWT.Audience[0]
+	}
+	if c.JWT.Claims.Tools != "" && c.JWT.Claims.Scopes == "" {
+		res.Scopes = nil // what a client would ask for is a scope of the control database, which an admin makes
 	}
 	if c.JWT.Claims.Verbs != nil {
 		res.Scopes = slices.Sorted(maps.Keys(c.JWT.Claims.Verbs))

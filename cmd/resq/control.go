@@ -127,7 +127,7 @@ func (k *keyring) enabled(tool string) bool {
 // principal is whoever a key of the control database belongs to: a principal of the configuration, when the key names
 // one, else the user that it names. What it may call is what its scopes open, and no verb of its principal's more.
 func (k *keyring) principal(o *registry.Owner) *policy.Principal {
-	p := &policy.Principal{Name: "key:" + strconv.FormatInt(o.ID, 10), Scopes: verbs(o.Tools)}
+	p := &policy.Principal{Name: "key:" + strconv.FormatInt(o.ID, 10), Scopes: access.Verbs(o.Tools)}
 	if o.User != "" {
 		p.Name = "user:" + o.User
 	}
@@ -158,23 +158,6 @@ func (k *keyring) principal(o *registry.Owner) *policy.Principal {
 		}
 	}
 	return p
-}
-
-// verbs are what a principal must be able to do for the tools that its scopes open. A verb opens no tool by itself.
-func verbs(tools []string) []string {
-	list := []string{"read"}
-	for _, v := range []struct {
-		verb  string
-		tools []string
-	}{
-		{"write", []string{"res_create", "res_update", "res_operation", "res_undo"}},
-		{"delete", []string{"res_delete", "res_operation", "res_undo"}},
-	} {
-		if slices.ContainsFunc(tools, func(t string) bool { return slices.Contains(v.tools, policy.ToolKey(t)) }) {
-			list = append(list, v.verb)
-		}
-	}
-	return list
 }
 
 // reserved says what is wrong with a principal's name: those of the owners of keys are taken.

@@ -90,7 +90,8 @@ func serve(cmd *cobra.Command, from *source, how serving) error {
 		Version: version, Lang: o.lang, Local: o.local, Hosts: o.config.Hosts, Origins: o.config.Origins, Log: log,
 		Profile: profile, Secret: o.secret,
 	}
-	ctl, err := openControl(ctx, o.config, log, o.secret, o.config.Control.Admin != "")
+	scoped := o.config.JWT != nil && o.config.JWT.Claims.Tools != ""
+	ctl, err := openControl(ctx, o.config, log, o.secret, scoped || o.config.Control.Admin != "")
 	if err != nil {
 		return err
 	}
@@ -113,6 +114,9 @@ func serve(cmd *cobra.Command, from *source, how serving) error {
 	if o.config.JWT != nil {
 		tokens := *o.config.JWT
 		tokens.Log = log
+		if scoped {
+			tokens.Open = ring.directory.Open
+		}
 		known, err := access.NewTokens(tokens)
 		if err != nil {
 			return err
