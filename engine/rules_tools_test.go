@@ -62,11 +62,18 @@ func TestRulesOfTools(t *testing.T) {
 			user            int
 			property, sites string
 		}{
-			{1, "501 502 503 504 505 506", "1 2 3 4 5 6 7 8"}, {2, "501 502 503 504", "1 2 3 4 8"}, {3, "502 504", "2 4 8"}, {4, "", ""}, {5, "", ""}, {99, "", ""}, {8, "501 502 504 505", "1 2 4 8"},
+			{1, "501 502 503 504 505 506", "1 2 3 4 5 6 7 8"}, {2, "501 502 503 504", "1 2 3 4 8"}, {3, "502 504", "2 4 8"}, {4, "", ""}, {8, "501 502 504 505", "1 2 4 8"},
 		} {
 			for tool, want := range map[string]string{"property.list": c.property, "properties": c.property, "site.list": c.sites, "sites": c.sites} {
 				if got := call(userOf(c.user), tool); got != want {
 					t.Errorf("user %d sees by %s: %s, want %s", c.user, tool, got, want)
+				}
+			}
+		}
+		for _, user := range []int{5, 99} { // one that is no user any more, and one that never was
+			for _, tool := range []string{"property.list", "properties", "site.list", "sites"} {
+				if got := call(userOf(user), tool); !strings.Contains(got, "UNAUTHENTICATED") {
+					t.Errorf("user %d is answered by %s: %s", user, tool, got)
 				}
 			}
 		}
