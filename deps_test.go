@@ -40,7 +40,7 @@ var layers = []struct {
 	{"engine/kv", []string{"schema", "engine"}},
 	{"telemetry", []string{"schema/problem"}},
 	{"access", []string{"schema/problem", "engine/policy"}},
-	{"registry", []string{"schema", "schema/problem", "engine", "engine/policy"}},
+	{"registry", []string{"schema", "schema/problem", "schema/query", "engine", "engine/funcs", "engine/policy"}},
 	// Another program's way to the keys: it asks for a credential of its own, and knows nothing of tools.
 	{"registry/issuer", []string{"schema/problem", "registry"}},
 	{"server", []string{"schema/problem", "engine", "engine/policy", "access"}},

@@ -31,6 +31,7 @@ type Call struct {
 	Principal  string
 	Tool       string // "" is one that does not exist
 	Arguments  []byte // as they came; they are masked before they are kept
+	Control    bool   // it changes or reads the control database, by its API or a command; its arguments are those of the API
 	Outcome    string // ok, error, denied or rate_limited
 	Code       string // "" is none
 	Rows       int    // of the answer, or that were changed
@@ -47,7 +48,7 @@ type Call struct {
 type Journal struct {
 	control *Control // nil is no database
 	file    func() *Log
-	masked  atomic.Pointer[func(field string) bool]
+	known   atomic.Pointer[Known]
 	log     *slog.Logger
 
 	in      chan Call
@@ -66,8 +67,8 @@ func NewJournal(c *Control, file func() *Log, log *slog.Logger) *Journal {
 	return &Journal{control: c, file: file, log: log, in: make(chan Call, journalRoom), done: make(chan struct{})}
 }
 
-// Masked says of which fields the values are masked in answers, and so in what is kept of arguments.
-func (j *Journal) Masked(f func(field string) bool) { j.masked.Store(&f) }
+// Know says what may be kept of arguments. Until it is told, next to nothing is.
+func (j *Journal) Know(n *Known) { j.known.Store(n) }
 
 // Add takes a call over. It never waits.
 func (j *Journal) Add(c Call) {
@@ -131,13 +132,14 @@ func (j *Journal) gather(ctx context.Context) []Call {
 
 // keep writes a batch. A database that does not answer is tried again for as long as there is room for more calls.
 func (j *Journal) keep(ctx context.Context, batch []Call) {
-	masked := func(string) bool { return false }
-	if f := j.masked.Load(); f != nil {
-		masked = *f
-	}
+	known := j.known.Load()
 	for i := range batch {
 		c := &batch[i]
-		c.Arguments = Mask(c.Arguments, masked)
+		if c.Control {
+			c.Arguments = Mask(c.Arguments)
+		} else {
+			c.Arguments = known.Keep(c.Tool, c.Arguments)
+		}
 		if len(c.Arguments) > maxArguments {
 			c.Arguments, _ = json.Marshal(strings.ToValidUTF8(string(c.Arguments[:maxArguments/2]), "") + "…") // a text always encodes
 		}

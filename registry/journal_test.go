@@ -13,6 +13,8 @@ import (
 	"resq/testdb"
 )
 
+const keptArguments = `{"conditions":{"exprs":[{"field":"phone","operator":"=","token":"***"},{"field":"name","operator":"=","token":"138****5678"}],"type":"and"},"resource":"User"}`
+
 // A-083, E-16, B-014: a call is kept with all that it is to have, masked, in the database and in the files.
 func TestJournal(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, e testdb.Engine) {
@@ -23,12 +25,12 @@ func TestJournal(t *testing.T) {
 			t.Fatal(err)
 		}
 		j := NewJournal(c, func() *Log { return files }, slog.New(slog.DiscardHandler))
-		j.Masked(func(f string) bool { return f == "phone" })
+		j.Know(knownShop())
 		ctx, stop := context.WithCancel(t.Context())
 		at := time.Date(2027, 1, 2, 3, 4, 5, 678000000, time.UTC)
 		for i := range 350 {
 			j.Add(Call{Time: at, Request: fmt.Sprintf("r%d", i), Token: int64(i % 2), Key: "k", User: "42", Principal: "user:42", Tool: "res-query",
-				Arguments: []byte(`{"data":{"phone":"secret"},"x":"13812345678"}`), Outcome: "ok", Rows: 7, Took: 1234 * time.Millisecond, Client: "::1", Version: 2,
+				Arguments: []byte(`{"resource":"User","conditions":{"type":"and","exprs":[{"field":"phone","operator":"=","token":"secret"},{"field":"name","operator":"=","token":"13812345678"}]}}`), Outcome: "ok", Rows: 7, Took: 1234 * time.Millisecond, Client: "::1", Version: 2,
 				Rules: []string{"own:1", "site:2"}, Bypass: "the boss: =counts", Statements: []string{"SELECT 2", "SELECT 1"}})
 		}
 		j.Add(Call{Time: at, Request: "last", Outcome: "denied", Code: "PERMISSION_DENIED", Arguments: []byte(strings.Repeat("x", 20_000))})
@@ -40,7 +42,7 @@ func TestJournal(t *testing.T) {
 		if err != nil || len(list) != 351 || j.Dropped() != 0 {
 			t.Fatalf("%d calls, %d dropped, %v", len(list), j.Dropped(), err)
 		}
-		want := KeptCall{ID: list[1].ID, Time: at, Request: "r349", Token: 1, User: "42", Principal: "user:42", Key: "k", Tool: "res-query", Arguments: `{"data":{"phone":"***"},"x":"138****5678"}`,
+		want := KeptCall{ID: list[1].ID, Time: at, Request: "r349", Token: 1, User: "42", Principal: "user:42", Key: "k", Tool: "res-query", Arguments: keptArguments,
 			Outcome: "ok", Rows: 7, Ms: 1234, Client: "::1", Version: 2, Rules: "own:1 site:2", Bypass: "the boss: =counts", SQL: list[1].SQL}
 		if list[1] != want || len(want.SQL) != 33 || strings.Contains(want.SQL, "SELECT") {
 			t.Errorf("%+v\n%+v", list[1], want)
@@ -63,7 +65,7 @@ func TestJournal(t *testing.T) {
 				}
 			}
 			if strings.Contains(line, `"r349"`) {
-				for _, part := range []string{`"key_id":"k"`, `"tool":"res-query"`, `"code":"OK"`, `"rows":7`, `"ms":1234`, `"args":{"data":{"phone":"***"},"x":"138****5678"}`, `"user_id":"42"`,
+				for _, part := range []string{`"key_id":"k"`, `"tool":"res-query"`, `"code":"OK"`, `"rows":7`, `"ms":1234`, `"args":` + keptArguments, `"user_id":"42"`,
 					`"outcome":"ok"`, `"client_ip":"::1"`, `"schema_version":2`, `"rules":["own:1","site:2"]`, `"bypass":"the boss: =counts"`, `"statement":"` + want.SQL + `"`} {
 					if !strings.Contains(line, part) {
 						t.Errorf("no %s in %s", part, line)

@@ -4,15 +4,18 @@ import (
 	"bytes"
 	"encoding/json"
 	"io"
+	"slices"
 	"strings"
 	"unicode/utf8"
+
+	"resq/schema/query"
 )
 
 // Note [what no record holds]
 //
 // Phone numbers stand in logs and audits as 138****5678, keys and other secrets not at all (B-014). Texts are looked
-// through for both; arguments are also looked through by name: what is compared with, or written into, a field whose
-// values are masked in answers is left out, and so is what a member of a telling name holds.
+// through for both, and what a member of a telling name holds is left out. Of arguments less is kept: see Note [what is
+// kept of arguments].
 
 const hidden = "***"
 
@@ -110,89 +113,155 @@ func tells(name string) bool {
 	return telling[strings.ToLower(strings.NewReplacer("_", "", "-", "").Replace(name))]
 }
 
-// Mask gives the arguments of a call as JSON that may be kept: see Note [what no record holds]. masked says whether
-// answers mask the field of a name; nil is none. What is no JSON becomes a text of it.
-func Mask(raw []byte, masked func(field string) bool) []byte {
-	var v any
+// Mask gives JSON in which phone numbers, secrets and what members of a telling name hold are hidden, in texts of JSON
+// too. What is no JSON becomes a text of it.
+func Mask(raw []byte) []byte {
+	v, ok := readJSON(raw)
+	if !ok {
+		v = MaskText(strings.ToValidUTF8(string(raw), "\uFFFD"))
+	}
+	return writeJSON(keepValue(v))
+}
+
+func readJSON(raw []byte) (v any, ok bool) {
 	dec := json.NewDecoder(bytes.NewReader(raw))
 	dec.UseNumber()
-	if dec.Decode(&v) != nil || !ended(dec) {
-		out, _ := json.Marshal(MaskText(strings.ToValidUTF8(string(raw), "\uFFFD"))) // a text always encodes
-		return out
+	if dec.Decode(&v) != nil {
+		return nil, false
 	}
-	if masked == nil {
-		masked = func(string) bool { return false }
-	}
+	_, err := dec.Token()
+	return v, err == io.EOF
+}
+
+func writeJSON(v any) []byte {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)
-	if enc.Encode(maskValue(v, masked)) != nil {
+	if enc.Encode(v) != nil {
 		return []byte(`"` + hidden + `"`)
 	}
 	return bytes.TrimRight(b.Bytes(), "\n")
 }
 
-func ended(dec *json.Decoder) bool {
-	_, err := dec.Token()
-	return err == io.EOF
+// nested reads a text that is an object or a list, as some clients send them.
+func nested(text string) (any, bool) {
+	text = strings.TrimSpace(text)
+	if text == "" || text[0] != '{' && text[0] != '[' {
+		return nil, false
+	}
+	return readJSON([]byte(text))
 }
 
-func maskValue(v any, masked func(string) bool) any {
+// unwrap gives the object or list that a text is; anything else stays as it is.
+func unwrap(v any, open byte) any {
+	text, ok := v.(string)
+	if text = strings.TrimSpace(text); !ok || text == "" || text[0] != open {
+		return v
+	}
+	if in, ok := readJSON([]byte(text)); ok {
+		return in
+	}
+	return v
+}
+
+// hide hides a value, but not that there is none.
+func hide(v any) any {
+	if v == nil {
+		return nil
+	}
+	return hidden
+}
+
+// keepValue keeps a value but for phone numbers, secrets, and what members of a telling name hold.
+func keepValue(v any) any {
 	switch x := v.(type) {
 	case string:
+		if in, ok := nested(x); ok {
+			return string(writeJSON(keepValue(in)))
+		}
 		return MaskText(x)
 	case json.Number:
 		if s := MaskText(x.String()); s != x.String() {
 			return s
 		}
 	case []any:
+		out := make([]any, len(x))
 		for i := range x {
-			x[i] = maskValue(x[i], masked)
+			out[i] = keepValue(x[i])
 		}
+		return out
 	case map[string]any:
-		field, _ := x["field"].(string)
-		compares := names(field, masked)
 		out := make(map[string]any, len(x))
 		for name, value := range x {
-			switch {
-			case tells(name), masked(last(name)), compares && (name == "token" || name == "tokens" || name == "value" || name == "values"):
-				if value != nil {
-					value = hidden
-				}
-			case name == "field":
-				if text, ok := value.(string); ok && compares && strings.ContainsAny(text, "'\"") {
-					value = hidden // an expression that compares by itself
-					break
-				}
-				value = maskValue(value, masked)
-			default:
-				value = maskValue(value, masked)
+			if tells(name) {
+				value = hide(value)
 			}
-			out[MaskText(name)] = value
+			out[MaskText(name)] = keepValue(value)
 		}
 		return out
 	}
 	return v
 }
 
-// last is the field in a name such as Order.phone.
-func last(name string) string { return name[strings.LastIndexByte(name, '.')+1:] }
-
-// names says whether a field or an expression names a masked field.
-func names(text string, masked func(string) bool) bool {
-	for i := 0; i < len(text); {
-		if !isWord(text[i]) {
-			i++
-			continue
-		}
-		j := i
-		for j < len(text) && isWord(text[j]) {
-			j++
-		}
-		if masked(text[i:j]) {
-			return true
-		}
-		i = j
+func keepBool(v any) any {
+	if _, ok := v.(bool); ok {
+		return v
 	}
-	return false
+	return hide(v)
+}
+
+func keepOneOf(words ...string) keepRule {
+	return func(v any) any {
+		if n, ok := v.(json.Number); ok && slices.Contains(words, n.String()) {
+			return v
+		}
+		if text, ok := v.(string); ok && slices.Contains(words, text) {
+			return v
+		}
+		return hide(v)
+	}
+}
+
+func keepOperator(v any) any {
+	text, _ := v.(string)
+	if query.Operator(text) {
+		return v
+	}
+	return hide(v)
+}
+
+// maxCount is the most digits of a number that only counts: with more it could be somebody's.
+const maxCount = 9
+
+// keepCount keeps a small number, or a text of one.
+func keepCount(v any) any {
+	if text, ok := digitsOf(v); ok && len(text) <= maxCount {
+		return v
+	}
+	return hide(v)
+}
+
+// keepID keeps a whole number, or a text of one, that is no phone number.
+func keepID(v any) any {
+	if text, ok := digitsOf(v); ok && MaskText(text) == text {
+		return v
+	}
+	return hide(v)
+}
+
+func digitsOf(v any) (string, bool) {
+	text, ok := v.(string)
+	if n, number := v.(json.Number); number {
+		text, ok = n.String(), true
+	}
+	bare := strings.TrimPrefix(text, "-")
+	return text, ok && bare != "" && strings.Trim(bare, "0123456789") == ""
+}
+
+func keepOperation(v any) any {
+	text, _ := v.(string)
+	if text = strings.ToLower(strings.TrimSpace(text)); len(text) == 32 && strings.Trim(text, "0123456789abcdef") == "" {
+		return text
+	}
+	return hide(v)
 }

@@ -37,36 +37,28 @@ func TestMaskText(t *testing.T) {
 }
 
 func TestMask(t *testing.T) {
-	masked := func(f string) bool { return f == "phone" || f == "id_card" }
 	key := "resq_" + strings.Repeat("Z", 52)
 	for _, c := range []struct{ in, want string }{
-		{`{"resource":"User","limit":5}`, `{"limit":5,"resource":"User"}`},
-		{`{"data":{"phone":"x","Phone2":"13812345678","n":13812345678,"id":12345678901234567890}}`, `{"data":{"Phone2":"138****5678","id":12345678901234567890,"n":"138****5678","phone":"***"}}`},
-		{`{"conditions":[{"field":"User.phone","token":"1380000","operator":"LIKE"},{"field":"name","token":"li"}]}`, `{"conditions":[{"field":"User.phone","operator":"LIKE","token":"***"},{"field":"name","token":"li"}]}`},
-		{`{"field":"id_card","tokens":["1","2"]}`, `{"field":"id_card","tokens":"***"}`},
-		{`{"field":"CONCAT(phone, 'x') = '5'","isExpr":true}`, `{"field":"***","isExpr":true}`},
-		{`{"password":"p","__confirm_token__":"c","API-Key":"a","secret":null}`, `{"API-Key":"***","__confirm_token__":"***","password":"***","secret":null}`},
+		{`{"data":{"n":13812345678,"id":12345678901234567890,"x":null}}`, `{"data":{"id":12345678901234567890,"n":"138****5678","x":null}}`},
+		{`{"password":"p","__confirm_token__":"c","API-Key":["a"],"secret":null}`, `{"API-Key":"***","__confirm_token__":"***","password":"***","secret":null}`},
+		{`{"text":"{\"password\":\"p\"}"}`, `{"text":"{\"password\":\"***\"}"}`},
 		{`{"` + key + `":["` + key + `","<b>"]}`, `{"resq_***":["resq_***","<b>"]}`},
-		{`{"User.phone":"1"}`, `{"User.phone":"***"}`},
 		{`{"broken": 13812345678`, `"{\"broken\": 138****5678"`},
 		{"\xff13812345678", `"` + "\uFFFD" + `138****5678"`},
 		{`[] {}`, `"[] {}"`},
 		{``, `""`},
 	} {
-		got := Mask([]byte(c.in), masked)
+		got := Mask([]byte(c.in))
 		if string(got) != c.want || !json.Valid(got) {
 			t.Errorf("%s:\n%s\n%s", c.in, got, c.want)
 		}
-	}
-	if got := string(Mask([]byte(`{"phone":1}`), nil)); got != `{"phone":1}` {
-		t.Error(got)
 	}
 }
 
 func FuzzMask(f *testing.F) {
 	f.Add([]byte(`{"a":[1,"13812345678"]}`))
 	f.Fuzz(func(t *testing.T, raw []byte) {
-		got := Mask(raw, func(string) bool { return false })
+		got := Mask(raw)
 		if !json.Valid(got) {
 			t.Errorf("%q: %s", raw, got)
 		}

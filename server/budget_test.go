@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/http"
 	"strings"
+	"sync"
 	"testing"
 
 	"resq/access"
@@ -64,6 +65,94 @@ func TestBudgets(t *testing.T) {
 		`resq_budget_refusals_total{budget="calls"} 6`, `resq_budget_refusals_total{budget="rows"} 2`)
 	if n := strings.Count(lines.String(), "code=RATE_LIMITED"); n != 8 {
 		t.Errorf("%d records of 8:\n%s", n, lines)
+	}
+}
+
+// C9, E-16: whatever a key asks for costs a call and is refused when there is none left, in both eras and over stdio: never
+// as if there were nothing. A tool that does not exist is such a call as well, so names cannot be tried without end.
+func TestBudgetOfEverything(t *testing.T) {
+	asks := []struct{ method, name, params string }{
+		{"resources/read", "resq://resource/User", `"uri":"resq://resource/User"`},
+		{"prompts/get", "explain_resource", `"name":"explain_resource","arguments":{"resource":"User"}`},
+		{"completion/complete", "", `"ref":{"type":"ref/prompt","name":"explain_resource"},"argument":{"name":"resource","value":""}`},
+		{"completion/complete", "", `"ref":{"type":"ref/resource","uri":"resq://resource/{code}"},"argument":{"name":"code","value":"User"}`},
+		{"tools/call", "res-nosuch", `"name":"res-nosuch","arguments":{}`},
+	}
+	limited := func(t *testing.T, body string) {
+		t.Helper()
+		for _, want := range []string{`"code":-32602`, `"code":"RATE_LIMITED"`, `"reason":"calls"`, `"retry_after":`, `"request_id":`} {
+			if !strings.Contains(body, want) {
+				t.Errorf("lacks %s: %s", want, body)
+			}
+		}
+	}
+	for _, c := range asks {
+		b, err := access.NewBudgets(access.BudgetOptions{Default: policy.Budget{CallsPerMinute: 2}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var records []*Call
+		var mu sync.Mutex
+		s := secretive(t, Options{Budgets: b, Local: &policy.Principal{Name: "here", Budget: policy.Budget{CallsPerMinute: 1}},
+			Record: func(c *Call) { mu.Lock(); defer mu.Unlock(); records = append(records, c) },
+			Authenticate: func(_ context.Context, key string) (*policy.Principal, error) {
+				return &policy.Principal{Name: "user", Key: key}, nil
+			}})
+		url := serveHTTP(t, s)
+		for _, a := range both(t, url, "k", c.method, c.name, c.params) {
+			if strings.Contains(a.body, "RATE_LIMITED") {
+				t.Errorf("%s within the budget: %s", c.method, a.body)
+			}
+		}
+		for _, a := range both(t, url, "k", c.method, c.name, c.params) {
+			limited(t, a.body)
+		}
+		p := serveStdio(t, s)
+		p.send(initBody)
+		p.next()
+		m := `{"jsonrpc":"2.0","id":1,"method":` + quote(c.method) + `,"params":{` + c.params + `}}`
+		p.send(m)
+		if got := p.next(); strings.Contains(got, "RATE_LIMITED") {
+			t.Errorf("%s within the budget: %s", c.method, got)
+		}
+		p.send(m)
+		limited(t, p.next())
+		mu.Lock()
+		n := 0
+		for _, r := range records {
+			if r.Outcome == "rate_limited" {
+				n++
+			}
+		}
+		if n != 3 || len(records) != 6 {
+			t.Errorf("%s: %d of %d records are of a spent budget, want 3 of 6", c.method, n, len(records))
+		}
+		mu.Unlock()
+	}
+}
+
+// What cannot be answered now is told as that, and not as something that is not there: a catalog that fails, and a
+// user that is gone.
+func TestPassingFailures(t *testing.T) {
+	for _, c := range []struct{ code problem.Code }{{problem.Unavailable}, {problem.Timeout}, {problem.Overloaded}, {problem.Unauthenticated}, {problem.DataIntegrity}} {
+		f := newFake()
+		f.describe = &problem.Problem{Code: c.code, Message: "not now", RetryAfter: 2}
+		url := serveHTTP(t, newServer(t, f, Options{}))
+		for _, a := range both(t, url, "", "resources/read", "resq://resource/User", `"uri":"resq://resource/User"`) {
+			if !strings.Contains(a.body, `"code":"`+string(c.code)+`"`) || !strings.Contains(a.body, `"retry_after":2`) {
+				t.Errorf("%s: %s", c.code, a.body)
+			}
+		}
+	}
+	for _, code := range []problem.Code{problem.PermissionDenied, problem.NotFound, problem.UnknownResource} {
+		f := newFake()
+		f.describe = &problem.Problem{Code: code, Message: "hidden"}
+		url := serveHTTP(t, newServer(t, f, Options{}))
+		for _, a := range both(t, url, "", "resources/read", "resq://resource/User", `"uri":"resq://resource/User"`) {
+			if strings.Contains(a.body, "hidden") || !strings.Contains(a.body, `"NOT_FOUND_OR_FORBIDDEN"`) {
+				t.Errorf("%s: %s", code, a.body)
+			}
+		}
 	}
 }
 

@@ -29,6 +29,7 @@ type Reply struct {
 	preview    *engine.Preview // of a change that waits for its confirmation
 	link       *link           // to the whole of an answer that was cut
 	logged     string          // the arguments that the log may hold
+	why        fault           // of a failed one
 	structured []byte          // the same once more as JSON, for clients that ask for it
 }
 
@@ -136,19 +137,37 @@ func (s *Server) call(ctx context.Context, c caller, tool string) (*Reply, bool)
 
 // paid is run for a caller whose budget is not spent, and charges the rows.
 func (s *Server) paid(ctx context.Context, c caller, d *definition, request string) (*engine.Answer, error) {
-	b := s.opts.Budgets
-	if b == nil || c.who == nil {
-		return s.run(ctx, c, d, request)
-	}
-	if err := b.Take(ctx, c.who); err != nil {
-		s.metrics.spent.WithLabelValues(problem.From(err)[0].Reason).Inc()
+	if err := s.take(ctx, c); err != nil {
 		return nil, err
 	}
 	a, err := s.run(ctx, c, d, request)
-	if a != nil {
-		b.Spend(ctx, c.who, a.Rows)
+	if a != nil && c.who != nil && s.opts.Budgets != nil {
+		s.opts.Budgets.Spend(ctx, c.who, a.Rows)
 	}
 	return a, err
+}
+
+// take spends one call of the caller's budget; the error says that there is none left.
+func (s *Server) take(ctx context.Context, c caller) error {
+	if s.opts.Budgets == nil || c.who == nil {
+		return nil
+	}
+	err := s.opts.Budgets.Take(ctx, c.who)
+	if err != nil {
+		s.metrics.spent.WithLabelValues(problem.From(err)[0].Reason).Inc()
+	}
+	return err
+}
+
+// unknown is the answer to a call of a tool that does not exist. It costs as much as any other call, so that nobody can
+// try names without end.
+func (s *Server) unknown(ctx context.Context, c caller, m *message) *refusal {
+	no := m.refuse(problem.UnknownTool, c.unknownTool(m.tool))
+	if err := s.take(ctx, c); err != nil {
+		no = m.refused(told(problem.From(err)[0]))
+	}
+	no.call = true
+	return no
 }
 
 // run checks what can be checked before the engine, and keeps a panic of the engine inside this one call.
@@ -262,7 +281,7 @@ func (r *Reply) fail(l problem.List) {
 	for _, p := range l[1:min(len(l), 1+maxAlso)] {
 		f.Also = append(f.Also, told(p))
 	}
-	r.Failed, r.Code, r.Rows = true, f.Code, 0
+	r.Failed, r.Code, r.Rows, r.why = true, f.Code, 0, f
 	r.Texts = []string{errorText(f)}
 }
 

@@ -143,10 +143,7 @@ func (s *Server) prepareExport(ctx context.Context, c *caller, m *message, uri s
 		r.fail(problem.From(err))
 		s.record(ctx, asks, d, r, err, time.Since(start))
 		if rows == 0 {
-			first := problem.From(err)[0]
-			no := m.refuse(first.Code, first.Message)
-			no.retry = first.RetryAfter
-			return no
+			return m.refused(r.why)
 		}
 	} else {
 		s.record(ctx, asks, d, r, nil, time.Since(start))

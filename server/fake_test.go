@@ -33,6 +33,8 @@ type fake struct {
 	calls   []engine.Call
 	rows    string // of a preview
 	tools   []engine.Tool
+
+	describe error // of res-schema
 }
 
 // Query answers by the resource: "slow" waits for its context, "panic" panics, "bad" has problems, "csv" has
@@ -73,6 +75,9 @@ func (f *fake) Describe(_ context.Context, who *policy.Principal, raw []byte) (*
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.who, f.raw = who, bytes.Clone(raw)
+	if f.describe != nil {
+		return nil, f.describe
+	}
 	return &engine.Answer{Text: []byte("schema for " + who.Name)}, nil
 }
 

@@ -50,7 +50,9 @@ type refusal struct {
 	message string
 	id      []byte // of the JSON-RPC message
 	body    []byte // the whole answer, when it is another one
+	reason  string // of a spent budget
 	retry   int    // seconds, where trying again can help
+	call    bool   // of a tool that does not exist
 }
 
 func (g *guard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -314,7 +316,7 @@ func (g *guard) check(r *http.Request, m *message, c caller) *refusal {
 	if _, ok := g.s.tool(m.tool); ok {
 		return nil
 	}
-	no := m.refuse(problem.UnknownTool, c.unknownTool(m.tool))
+	no := g.s.unknown(r.Context(), c, m)
 	if modern {
 		no.status = http.StatusBadRequest
 	}
@@ -324,7 +326,7 @@ func (g *guard) check(r *http.Request, m *message, c caller) *refusal {
 // nameOf says whether the header that names what a message is about can be right. The library says what is wrong
 // with one that is not, and that comes before anything about its contents.
 func nameOf(r *http.Request, m *message) bool {
-	return !mcp.IsModernProtocol(m.version) || r.Header.Get(mcp.HeaderName) != "" && r.Header.Get(mcp.HeaderMethod) == m.method
+	return !mcp.IsModernProtocol(m.version) || (r.Header.Get(mcp.HeaderName) != "" || m.method == methodComplete) && r.Header.Get(mcp.HeaderMethod) == m.method
 }
 
 // session checks a session id on every verb: the library looks at it only in calls, and asks nobody whose it is.
@@ -390,10 +392,10 @@ func (g *guard) refuse(w http.ResponseWriter, r *http.Request, who *policy.Princ
 		h.Set("Allow", "POST, GET, DELETE")
 	}
 	id := newRequestID()
-	if no.code == problem.UnknownTool {
+	if no.call {
 		c := caller{who: who, version: 1}
 		c.client, _, _ = net.SplitHostPort(r.RemoteAddr)
-		g.s.recordUnknown(r.Context(), c, id)
+		g.s.recordUnknown(r.Context(), c, no.code, id)
 	} else {
 		g.s.recordRefused(r.Context(), who, cmp.Or(no.code, problem.InvalidArgument), no.status, id)
 	}
@@ -403,7 +405,7 @@ func (g *guard) refuse(w http.ResponseWriter, r *http.Request, who *policy.Princ
 	case no.body != nil:
 		_, _ = w.Write(no.body)
 	case no.rpc != 0:
-		_ = json.NewEncoder(w).Encode(rpcError(no.id, no.rpc, fault{Code: no.code, Message: no.message, RetryAfter: no.retry, RequestID: id}))
+		_ = json.NewEncoder(w).Encode(rpcError(no.id, no.rpc, fault{Code: no.code, Reason: no.reason, Message: no.message, RetryAfter: no.retry, RequestID: id}))
 	default:
 		_, _ = io.WriteString(w, errorText(fault{Code: no.code, Message: no.message, RequestID: id})+"\n")
 	}

@@ -50,8 +50,8 @@ func (s *Server) protocol() *mcpgo.MCPServer {
 		mcpgo.WithResourceCapabilities(false, true),
 		mcpgo.WithPromptCapabilities(false),
 		mcpgo.WithCompletions(),
-		mcpgo.WithPromptCompletionProvider(completions{s}),
-		mcpgo.WithResourceCompletionProvider(completions{s}),
+		mcpgo.WithPromptCompletionProvider(completions{}),
+		mcpgo.WithResourceCompletionProvider(completions{}),
 		mcpgo.WithHooks(hooks),
 		mcpgo.WithMethodCacheHints(mcp.MethodToolsList, listTTL, mcp.CacheScopePrivate),
 	}, fixtures.options...)

@@ -32,6 +32,7 @@ type promptArgument struct {
 const (
 	methodRead     = "resources/read"
 	methodPrompt   = "prompts/get"
+	methodComplete = "completion/complete"
 	resourcePrefix = "resq://resource/"
 	resourceURI    = resourcePrefix + "{code}"
 	resourceArg    = "resource" // of the prompt that shows one
@@ -74,6 +75,7 @@ type offer struct {
 	meta      map[string]any
 	done      func() // when the answer is sent; nil is nothing
 	arguments map[string]string
+	codes     mcp.Completion
 }
 
 // result fills in a prompt.
@@ -93,7 +95,13 @@ func (p *prompt) result(c caller) *mcp.GetPromptResult {
 // prepare finds what a message about prompts or resources asks for, before the library sees it: the library can
 // answer a mistake of the caller only as a fault of the server.
 func (s *Server) prepare(ctx context.Context, c *caller, m *message) *refusal {
-	if m.id == nil || m.method != methodRead && m.method != methodPrompt {
+	if m.id == nil {
+		return nil
+	}
+	if m.method == methodComplete {
+		return s.prepareCompletion(ctx, c, m)
+	}
+	if m.method != methodRead && m.method != methodPrompt {
 		return nil
 	}
 	var ask struct {
@@ -136,7 +144,11 @@ func (s *Server) prepareResource(ctx context.Context, c *caller, m *message, uri
 	}
 	if plain, err := url.PathUnescape(code); err == nil && plain != "" {
 		code = plain
-		for _, block := range s.blocks(ctx, *c, code, "full") {
+		blocks, no := s.blocks(ctx, *c, m, code, "full")
+		if no != nil {
+			return no
+		}
+		for _, block := range blocks {
 			if head, _, _ := strings.Cut(block, " "); head == code {
 				c.offer.uri, c.offer.text = uri, block
 				return nil
@@ -155,9 +167,9 @@ func (m *message) missing(text string) *refusal {
 	return no
 }
 
-// blocks asks res-schema as the caller, and gives its answer resource by resource. Nobody is told why there are
-// none: whoever may not ask sees nothing.
-func (s *Server) blocks(ctx context.Context, c caller, keywords, detail string) []string {
+// blocks asks res-schema as the caller, and gives its answer resource by resource. Whoever may not ask sees nothing, and
+// is not told why; that it cannot be answered now is told.
+func (s *Server) blocks(ctx context.Context, c caller, m *message, keywords, detail string) ([]string, *refusal) {
 	args := map[string]string{"detail": detail}
 	if keywords != "" {
 		args["keywords"] = keywords
@@ -165,13 +177,29 @@ func (s *Server) blocks(ctx context.Context, c caller, keywords, detail string) 
 	c.args, _ = json.Marshal(args) // texts always encode
 	c.version, c.export = 1, ""
 	r, ok := s.reply(ctx, c, toolSchema)
-	if !ok || r.Failed {
-		return nil
+	switch {
+	case !ok || r.Failed && !passing[r.Code]:
+		return nil, nil
+	case r.Failed:
+		return nil, m.refused(r.why)
+	case detail == "names":
+		return strings.Split(strings.TrimSpace(r.Texts[0]), "\n"), nil
 	}
-	if detail == "names" {
-		return strings.Split(strings.TrimSpace(r.Texts[0]), "\n")
-	}
-	return strings.Split(strings.TrimSpace(r.Texts[0]), "\n\n")
+	return strings.Split(strings.TrimSpace(r.Texts[0]), "\n\n"), nil
+}
+
+// passing are the codes that say nothing about what was asked for, only that it cannot be answered now, or to nobody
+// such as the caller. To take them for "there is nothing" would be a lie.
+var passing = map[problem.Code]bool{
+	problem.RateLimited: true, problem.Unavailable: true, problem.Overloaded: true, problem.Timeout: true, problem.Cancelled: true,
+	problem.DataIntegrity: true, problem.AuditUnavailable: true, problem.Unauthenticated: true,
+}
+
+// refused is the answer to a message that failed for a reason its sender may know.
+func (m *message) refused(f fault) *refusal {
+	no := m.refuse(f.Code, f.Message)
+	no.reason, no.retry = f.Reason, f.RetryAfter
+	return no
 }
 
 // refuse is the answer to a message that asks for what cannot be.
@@ -183,29 +211,36 @@ func (m *message) refuse(code problem.Code, text string) *refusal {
 	return no
 }
 
-// completions offers the codes of resources.
-type completions struct{ s *Server }
-
-func (o completions) CompletePromptArgument(ctx context.Context, prompt string, a mcp.CompleteArgument, _ mcp.CompleteContext) (*mcp.Completion, error) {
-	for _, p := range o.s.own.Prompts {
-		if p.Name == prompt && a.Name == resourceArg && len(p.Arguments) > 0 && p.Arguments[0].Name == resourceArg {
-			return o.codes(ctx, a.Value), nil
-		}
+// prepareCompletion finds the codes of resources for the arguments that take one: those that match what was typed so
+// far, best first; all of them when that is nothing.
+func (s *Server) prepareCompletion(ctx context.Context, c *caller, m *message) *refusal {
+	var ask struct {
+		Params struct {
+			Ref struct {
+				Type string `json:"type"`
+				Name string `json:"name"`
+				URI  string `json:"uri"`
+			} `json:"ref"`
+			Argument mcp.CompleteArgument `json:"argument"`
+		} `json:"params"`
 	}
-	return &mcp.Completion{}, nil
-}
-
-func (o completions) CompleteResourceArgument(ctx context.Context, uri string, a mcp.CompleteArgument, _ mcp.CompleteContext) (*mcp.Completion, error) {
-	if uri == resourceURI && a.Name == "code" {
-		return o.codes(ctx, a.Value), nil
+	if err := json.Unmarshal(m.rest, &ask); err != nil {
+		return nil // the library's own answer
 	}
-	return &mcp.Completion{}, nil
-}
-
-// codes gives the codes that match what was typed so far, best first; all of them when that is nothing.
-func (o completions) codes(ctx context.Context, typed string) *mcp.Completion {
-	out := &mcp.Completion{}
-	for _, line := range o.s.blocks(ctx, callerOf(ctx), strings.TrimSpace(typed), "names") {
+	ref, argument := ask.Params.Ref, ask.Params.Argument
+	takes := ref.Type == "ref/resource" && ref.URI == resourceURI && argument.Name == "code" ||
+		ref.Type == "ref/prompt" && argument.Name == resourceArg && slices.ContainsFunc(s.own.Prompts, func(p prompt) bool {
+			return p.Name == ref.Name && len(p.Arguments) > 0 && p.Arguments[0].Name == resourceArg
+		})
+	if !takes {
+		return nil
+	}
+	lines, no := s.blocks(ctx, *c, m, strings.TrimSpace(argument.Value), "names")
+	if no != nil {
+		return no
+	}
+	out := &c.offer.codes
+	for _, line := range lines {
 		code, _, named := strings.Cut(line, " · ")
 		if !named { // a notice
 			out.HasMore = out.HasMore || strings.Contains(line, " more resources")
@@ -217,5 +252,18 @@ func (o completions) codes(ctx context.Context, typed string) *mcp.Completion {
 		}
 	}
 	out.HasMore = out.HasMore || out.Total > len(out.Values)
-	return out
+	return nil
+}
+
+// completions offers what was found by prepareCompletion.
+type completions struct{}
+
+func (completions) CompletePromptArgument(ctx context.Context, _ string, _ mcp.CompleteArgument, _ mcp.CompleteContext) (*mcp.Completion, error) {
+	c := callerOf(ctx)
+	return &c.offer.codes, nil
+}
+
+func (completions) CompleteResourceArgument(ctx context.Context, _ string, _ mcp.CompleteArgument, _ mcp.CompleteContext) (*mcp.Completion, error) {
+	c := callerOf(ctx)
+	return &c.offer.codes, nil
 }

@@ -199,9 +199,9 @@ func TestEveryResourceIsRead(t *testing.T) {
 	s := shop(t)
 	url := serveHTTP(t, s)
 	c := caller{who: alice, view: s.views().view(contractProfile)}
-	lines := s.blocks(t.Context(), c, "", "names")
-	if len(lines) < 8 {
-		t.Fatal(lines)
+	lines, no := s.blocks(t.Context(), c, &message{}, "", "names")
+	if len(lines) < 8 || no != nil {
+		t.Fatal(lines, no)
 	}
 	for _, line := range lines {
 		code, _, _ := strings.Cut(line, " · ")

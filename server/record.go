@@ -97,13 +97,13 @@ func (s *Server) traced(ctx context.Context) (context.Context, *engine.Trace) {
 }
 
 // recordUnknown is record for a tool that does not exist. The name is the caller's, so it is not told.
-func (s *Server) recordUnknown(ctx context.Context, c caller, requestID string) {
-	s.metrics.call(noTool, problem.UnknownTool, 0)
+func (s *Server) recordUnknown(ctx context.Context, c caller, code problem.Code, requestID string) {
+	s.metrics.call(noTool, code, 0)
 	s.log.LogAttrs(ctx, slog.LevelInfo, "call", caused([]slog.Attr{
-		slog.String("code", string(problem.UnknownTool)), slog.String("request_id", requestID),
+		slog.String("code", string(code)), slog.String("request_id", requestID),
 	}, c.who)...)
 	if s.opts.Record != nil {
-		s.opts.Record(&Call{Time: time.Now(), RequestID: requestID, Who: c.who, Outcome: "error", Code: problem.UnknownTool, Client: c.client, Version: c.version})
+		s.opts.Record(&Call{Time: time.Now(), RequestID: requestID, Who: c.who, Outcome: outcomeOf(code), Code: code, Client: c.client, Version: c.version})
 	}
 }
 

@@ -139,7 +139,7 @@ type stdio struct {
 // everything else may run beside what follows it.
 func (l *stdio) take(in line) {
 	if in.long {
-		l.write(l.refuse(nil, mcp.INVALID_REQUEST, fmt.Sprintf("the message is larger than %d bytes", maxLine), problem.LimitExceeded))
+		l.write(l.refuse(&refusal{rpc: mcp.INVALID_REQUEST, code: problem.LimitExceeded, message: fmt.Sprintf("the message is larger than %d bytes", maxLine)}))
 		return
 	}
 	if skipSpace(in.text, 0) == len(in.text) {
@@ -151,7 +151,7 @@ func (l *stdio) take(in line) {
 		if errors.Is(err, errNotJSON) {
 			rpc = mcp.PARSE_ERROR
 		}
-		l.write(l.refuse(nil, rpc, err.Error(), problem.InvalidArgument))
+		l.write(l.refuse(&refusal{rpc: rpc, code: problem.InvalidArgument, message: err.Error()}))
 		return
 	}
 	switch {
@@ -182,7 +182,7 @@ func (l *stdio) start(m *message) {
 	l.mu.Unlock()
 	if twice {
 		cancel()
-		l.write(l.refuse(m.id, mcp.INVALID_REQUEST, "a request with this id is still running", problem.InvalidArgument))
+		l.write(l.refuse(&refusal{id: m.id, rpc: mcp.INVALID_REQUEST, code: problem.InvalidArgument, message: "a request with this id is still running"}))
 		return
 	}
 	select {
@@ -216,14 +216,14 @@ func (l *stdio) start(m *message) {
 }
 
 // refuse is the answer to what cannot be, and leaves a record of it.
-func (l *stdio) refuse(id []byte, rpc int, message string, code problem.Code) *rpcFault {
+func (l *stdio) refuse(no *refusal) *rpcFault {
 	request := newRequestID()
-	if code == problem.UnknownTool {
-		l.s.recordUnknown(l.base, caller{who: l.s.opts.Local, version: 1}, request)
+	if no.call {
+		l.s.recordUnknown(l.base, caller{who: l.s.opts.Local, version: 1}, no.code, request)
 	} else {
-		l.s.recordRefused(l.base, l.s.opts.Local, code, 0, request)
+		l.s.recordRefused(l.base, l.s.opts.Local, no.code, 0, request)
 	}
-	return rpcError(id, rpc, fault{Code: code, Message: message, RequestID: request})
+	return rpcError(no.id, no.rpc, fault{Code: no.code, Reason: no.reason, Message: no.message, RetryAfter: no.retry, RequestID: request})
 }
 
 // stop cancels a running request; it will not be answered, as the protocol demands.
@@ -240,7 +240,7 @@ func (l *stdio) answer(ctx context.Context, m *message) (response any) {
 	c := l.s.local()
 	if m.method == methodCall && m.id != nil {
 		if _, ok := l.s.tool(m.tool); !ok {
-			return l.refuse(m.id, mcp.INVALID_PARAMS, c.unknownTool(m.tool), problem.UnknownTool)
+			return l.refuse(l.s.unknown(ctx, c, m))
 		}
 	}
 	defer func() {
@@ -259,7 +259,7 @@ func (l *stdio) answer(ctx context.Context, m *message) (response any) {
 		defer c.offer.done()
 	}
 	if no != nil {
-		return l.refuse(m.id, no.rpc, no.message, no.code)
+		return l.refuse(no)
 	}
 	c.asks = l.s.asks(m, l.shows(m))
 	if direct := !c.asks && plain(m, nil); direct || c.asks { // Note [the direct way]
@@ -275,8 +275,7 @@ func (l *stdio) answer(ctx context.Context, m *message) (response any) {
 		}
 	}
 	if inexact(m.id) {
-		no := m.refuseID()
-		return l.refuse(m.id, no.rpc, no.message, no.code)
+		return l.refuse(m.refuseID())
 	}
 	return l.s.mcp.HandleMessage(withCaller(ctx, c), m.rest)
 }

@@ -69,7 +69,7 @@ func maskedChanges(changes []byte) []byte {
 	if text := string(changes); len(changes) == 0 || registry.MaskText(text) == text {
 		return changes
 	}
-	return registry.Mask(changes, nil)
+	return registry.Mask(changes)
 }
 
 // note keeps something else that happened, as well as it can; nothing before the audit is open.

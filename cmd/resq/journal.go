@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"resq/registry"
-	"resq/schema"
 	"resq/server"
 )
 
@@ -50,21 +49,8 @@ func (o *opened) journal(ctl *registry.Control) (*registry.Journal, error) {
 		return nil, nil
 	}
 	j := registry.NewJournal(in, file, o.audit.log)
-	j.Masked(maskedFields(o.engine.Catalog()))
+	j.Know(registry.NewKnown(o.engine.Catalog()))
 	return j, nil
-}
-
-// maskedFields says which fields of a catalog answers mask, by every name that they have.
-func maskedFields(cat *schema.Catalog) func(string) bool {
-	names := map[string]bool{}
-	for _, r := range cat.Resources {
-		for _, f := range r.Fields {
-			if f.Mask != "" {
-				names[f.Code], names[f.Column] = true, true
-			}
-		}
-	}
-	return func(name string) bool { return names[name] }
 }
 
 // keptCall is a call as the journal takes it.

@@ -164,7 +164,7 @@ func (r *reloader) reload(ctx context.Context, all bool) (again bool) {
 		r.keys.load(next.config)
 	}
 	if r.journal != nil {
-		r.journal.Masked(maskedFields(cat))
+		r.journal.Know(registry.NewKnown(cat))
 	}
 	idle := r.server.Swap(next.engine)
 	go func() {

@@ -162,7 +162,7 @@ func (a *api) handle(name string, do action) http.HandlerFunc {
 		if err == nil {
 			out, err = do(q)
 		}
-		call := registry.Call{Time: time.Now(), Request: id, Principal: "issuer", Tool: "api " + name, Arguments: raw, Outcome: "ok", Took: time.Since(start)}
+		call := registry.Call{Time: time.Now(), Request: id, Principal: "issuer", Tool: "api " + name, Arguments: raw, Control: true, Outcome: "ok", Took: time.Since(start)}
 		call.Client, _, _ = net.SplitHostPort(r.RemoteAddr)
 		if err != nil {
 			call.Outcome, call.Code = "error", string(codeOf(err))

@@ -99,12 +99,23 @@ func (d *decoder) operator(o object) Op {
 		d.bad(o.at+"/operator", "expected a string, not "+kindNames[v.kind], "one of: "+strings.Join(opNames, ", "))
 		return Eq
 	}
-	op, ok := ops[strings.ToUpper(strings.Join(strings.Fields(v.text), " "))]
+	op, ok := operatorOf(v.text)
 	if !ok {
 		d.bad(o.at+"/operator", problem.Quote(v.text)+" is no operator", "one of: "+strings.Join(opNames, ", "))
 		return Eq
 	}
 	return op
+}
+
+func operatorOf(text string) (Op, bool) {
+	op, ok := ops[strings.ToUpper(strings.Join(strings.Fields(text), " "))]
+	return op, ok
+}
+
+// Operator says whether a text is an operator of a condition.
+func Operator(text string) bool {
+	_, ok := operatorOf(text)
+	return ok
 }
 
 // tokens reads what a leaf compares with.
