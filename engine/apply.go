@@ -55,7 +55,7 @@ func (w *write) apply(ctx context.Context, op string) (*Answer, error) {
 		}
 		if done, err := w.admit(o); err != nil || done {
 			if done {
-				res = result{text: replayed(string(w.e.resultFor(w.who, o))), affected: int(o.Affected.Int64), replayed: true}
+				res = result{told: o, affected: int(o.Affected.Int64), replayed: true}
 			}
 			return err
 		}
@@ -96,7 +96,15 @@ func (w *write) apply(ctx context.Context, op string) (*Answer, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Answer{Text: res.text, Rows: res.affected}, nil
+	return w.answer(ctx, res), nil
+}
+
+// answer tells what a write came to. That of an earlier call is looked at once more, outside of any transaction.
+func (w *write) answer(ctx context.Context, res result) *Answer {
+	if res.told != nil {
+		res.text = replayed(string(w.e.resultFor(ctx, w.who, res.told)))
+	}
+	return &Answer{Text: res.text, Rows: res.affected}
 }
 
 // left says, once, that an earlier call began an operation and did not learn what became of it.
@@ -118,7 +126,7 @@ func (w *write) resolve(ctx context.Context, op string, res *result, err error) 
 		p.Hint = "send the same call again: it cannot run twice; or ask res-operation for " + op
 		return problem.List{&p}
 	case o != nil && o.State == applied:
-		*res = result{text: replayed(string(w.e.resultFor(w.who, o))), affected: int(o.Affected.Int64), replayed: true}
+		*res = result{told: o, affected: int(o.Affected.Int64), replayed: true}
 		return nil
 	}
 	return w.refusal(ctx, p.Err)
@@ -132,9 +140,9 @@ func (w *write) admit(o *operation) (done bool, err error) {
 	}
 	again := "call again without __confirm__ for a new preview"
 	switch {
-	case o == nil, o.Principal != w.who.Name, o.Key != w.who.Key:
+	case o == nil, !w.e.owns(w.who, o), o.Key != w.who.Key:
 		return refuse(problem.ConfirmInvalid, "", "the token is not one of a preview", again)
-	case o.Binding != w.binding:
+	case !w.same(o):
 		return refuse(problem.ConfirmMismatch, "", "the preview was for other arguments", "send the arguments of the preview, or "+again)
 	case o.State == applied:
 		return true, nil
@@ -204,18 +212,26 @@ func (w *write) direct(ctx context.Context) (*Answer, error) {
 	return w.preview(ctx)
 }
 
-// create makes rows. The same idempotency key of the same principal makes them once.
+// idempotent is the id of the operation that an owner's idempotency key names.
+func idempotent(form, owner, key string) string {
+	sum := sha256.Sum256([]byte(form + owner + "\x00" + key))
+	return hex.EncodeToString(sum[:])[:32]
+}
+
+// before is the operation that an earlier release kept under the idempotency key of a call, for every user of the principal.
+func (w *write) before(ctx context.Context, tx *sqlx.Tx) (*operation, error) {
+	return w.ledger.load(ctx, tx, idempotent("resq-idem-v1", w.who.Name, w.ask.Idempotency), false)
+}
+
+// create makes rows. The same idempotency key of the same caller makes them once.
 func (w *write) create(ctx context.Context) (*Answer, error) {
 	id, err := newID()
 	if err != nil {
 		return nil, err
 	}
 	if w.ask.Idempotency != "" {
-		sum := sha256.Sum256([]byte("resq-idem-v1" + w.who.Name + "\x00" + w.ask.Idempotency))
-		id = hex.EncodeToString(sum[:])[:32]
-		anyKey := *w.who
-		anyKey.Key = ""
-		w.binding = binding(&anyKey, w.call.Tool, w.change, "")
+		id = idempotent("resq-idem-v2", w.who.Owner(), w.ask.Idempotency)
+		w.bind("") // whichever key it comes with
 	}
 	return w.new(ctx, id, w.ask.Idempotency != "", func(ctx context.Context, tx *sqlx.Tx) (result, error) {
 		if err := w.lookups(ctx, tx); err != nil {
@@ -238,11 +254,16 @@ func (w *write) new(ctx context.Context, id string, known bool, f func(ctx conte
 			if err != nil {
 				return err
 			}
+			if o == nil {
+				if o, err = w.before(ctx, tx); err != nil {
+					return err
+				}
+			}
 			if o != nil {
-				if o.Principal != w.who.Name || o.Binding != w.binding {
+				if !w.e.owns(w.who, o) || !w.same(o) {
 					return problem.List{{Code: problem.Conflict, Stage: problem.Confirm, At: "/idempotency_key", Reason: "idempotency", Message: "this key was used for other data", Hint: "a new key for new data"}}
 				}
-				res = result{text: replayed(string(w.e.resultFor(w.who, o))), affected: int(o.Affected.Int64), replayed: true}
+				res = result{told: o, affected: int(o.Affected.Int64), replayed: true}
 				return nil
 			}
 		}
@@ -251,7 +272,7 @@ func (w *write) new(ctx context.Context, id string, known bool, f func(ctx conte
 			return err
 		}
 		w.hear(now)
-		o := &operation{ID: id, Principal: w.who.Name, Key: w.who.Key, Tool: w.call.Tool, Resource: w.change.Resource().Code, Binding: w.binding, Catalog: w.catalog, Mode: w.mode}
+		o := &operation{ID: id, Principal: w.who.Owner(), Key: w.who.Key, Tool: w.call.Tool, Resource: w.change.Resource().Code, Binding: w.binding, Catalog: w.catalog, Mode: w.mode}
 		if err := w.ledger.begin(ctx, tx, o); err != nil {
 			if w.db.driver.Refusal(err) == sqlgen.Duplicate {
 				known = true
@@ -280,5 +301,5 @@ func (w *write) new(ctx context.Context, id string, known bool, f func(ctx conte
 	if err != nil {
 		return nil, err
 	}
-	return &Answer{Text: res.text, Rows: res.affected}, nil
+	return w.answer(ctx, res), nil
 }

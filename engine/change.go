@@ -70,7 +70,7 @@ func (e *Engine) Write(ctx context.Context, who *policy.Principal, call Call) (*
 	}
 	defer e.run.leave()
 	came := who
-	who, err := e.known(ctx, who)
+	who, err := e.present(ctx, who)
 	if err != nil {
 		return nil, err
 	}
@@ -130,6 +130,7 @@ type write struct {
 	verb    query.Verb
 	mode    string
 	binding string
+	former  string // what an earlier release bound the call to
 	catalog string
 	undoes  string // the operation that a res-undo takes back
 	taken   *image
@@ -190,9 +191,21 @@ func (w *write) settle(ctx context.Context, undoes string) error {
 			return err
 		}
 	}
-	w.binding = binding(w.who, w.call.Tool, w.change, undoes)
+	w.bind(w.who.Key)
 	w.catalog = policyHash(w.who, r, w.e.rules)
 	return nil
+}
+
+// bind fills in what the call is bound to: its caller, to one key or to any, and its arguments.
+func (w *write) bind(key string) {
+	w.binding = binding(w.who.Owner(), key, w.call.Tool, w.change, w.undoes)
+	w.former = bindingBefore(w.who.Name, key, w.call.Tool, w.change, w.undoes)
+}
+
+// same says whether an operation of this caller was for what the call is for. Of one that an earlier release kept that is known
+// while the principal and the catalog are what they were.
+func (w *write) same(o *operation) bool {
+	return o.Binding == w.binding || o.Binding == w.former && o.Catalog == w.catalog
 }
 
 // transactional refuses a table that would keep what was written when the rest of a write is refused.

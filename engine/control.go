@@ -110,14 +110,14 @@ func (w *write) applyApart(ctx context.Context, op string) (*Answer, error) {
 		return nil, problem.List{w.db.fault(ctx, err)}
 	}
 	again := o != nil && o.State == claimed
-	if again && (o.Principal != w.who.Name || o.Key != w.who.Key || o.Binding != w.binding) {
+	if again && (!w.e.owns(w.who, o) || o.Key != w.who.Key || !w.same(o)) {
 		again = false // admit tells it
 	}
 	if !again {
 		if done, err := w.admit(o); err != nil {
 			return nil, err
 		} else if done {
-			return &Answer{Text: replayed(string(w.e.resultFor(w.who, o))), Rows: int(o.Affected.Int64)}, nil
+			return w.answer(ctx, result{told: o, affected: int(o.Affected.Int64)}), nil
 		}
 		was := o.State
 		ok, err := w.ledger.claim(ctx, op, was)

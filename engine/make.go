@@ -27,6 +27,7 @@ type result struct {
 	statement *sqlgen.Statement
 	ids       []int64
 	replayed  bool
+	told      *operation // of a replayed one, what was told before
 }
 
 // make changes rows that are locked and were read, checks what they are then, and keeps what they were.

@@ -33,7 +33,7 @@ const (
 type operation struct {
 	ID         string         `db:"op_id"`
 	State      string         `db:"state"`
-	Principal  string         `db:"principal"`
+	Principal  string         `db:"principal"` // the owner: its name and user
 	Key        string         `db:"key_id"`
 	Tool       string         `db:"tool"`
 	Resource   string         `db:"resource"`
@@ -133,7 +133,7 @@ func (l ledger) recover(ctx context.Context, id string) (*operation, error) {
 // live finds the operations that wait for their confirmation and are of the same principal, key and arguments.
 func (l ledger) live(ctx context.Context, q sqlx.QueryerContext, who *policy.Principal, binding string) (ids []string, err error) {
 	err = sqlx.SelectContext(ctx, q, &ids, l.sql("SELECT op_id FROM resq_operation WHERE principal = ? AND key_id = ? AND binding_hash = ? "+
-		"AND state IN ('previewed', 'approved') AND expires_at >= $NOW"), who.Name, who.Key, binding)
+		"AND state IN ('previewed', 'approved') AND expires_at >= $NOW"), who.Owner(), who.Key, binding)
 	return ids, err
 }
 
@@ -198,7 +198,7 @@ func (l ledger) release(ctx context.Context, id, was string) error {
 // changed counts the rows that a key has changed or deleted within the last hour.
 func (l ledger) changed(ctx context.Context, tx sqlx.ExtContext, who *policy.Principal) (n int64, err error) {
 	err = tx.QueryRowxContext(ctx, l.sql("SELECT COALESCE(SUM(affected), 0) FROM resq_operation WHERE principal = ? AND key_id = ? AND state = 'applied' AND tool <> 'res-create' AND applied_at > $AFTER"),
-		who.Name, who.Key, -3600).Scan(&n)
+		who.Owner(), who.Key, -3600).Scan(&n)
 	return n, err
 }
 

@@ -9,8 +9,10 @@ import (
 	"maps"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
+	"resq/engine/plan"
 	"resq/engine/policy"
 	"resq/schema"
 	"resq/schema/problem"
@@ -55,6 +57,16 @@ func (e *Engine) search(ctx context.Context, look func(context.Context, ledger) 
 // admin says whether a principal may act on the operations of others.
 func (e *Engine) admin(who *policy.Principal) bool { return slices.Contains(who.Scopes, "admin") }
 
+// owns says whether an operation is of a caller. Earlier releases kept the principal's name alone: of those operations the
+// caller is known by what decided about it then, its user among it, while that is what it was.
+func (e *Engine) owns(who *policy.Principal, o *operation) bool {
+	if o.Principal == who.Owner() {
+		return true
+	}
+	r, ok := e.cat.Resource(o.Resource)
+	return ok && o.Principal == who.Name && o.Catalog == policyHash(who, r, e.rules)
+}
+
 // operation answers res-operation: what became of an operation, to the one whose it is.
 func (e *Engine) operation(ctx context.Context, who *policy.Principal, call Call) (*Answer, error) {
 	id, _, err := query.Handle(call.Args, false, e.opts.Limits)
@@ -66,7 +78,7 @@ func (e *Engine) operation(ctx context.Context, who *policy.Principal, call Call
 		return nil, err
 	}
 	b := appendString([]byte(`{"op_id":`), id)
-	if o == nil || o.Principal != who.Name {
+	if o == nil || !e.owns(who, o) {
 		return &Answer{Text: append(b, `,"state":"unknown"}`...)}, nil
 	}
 	b = appendString(append(b, `,"state":`...), o.outcome())
@@ -79,7 +91,7 @@ func (e *Engine) operation(ctx context.Context, who *policy.Principal, call Call
 		b = appendTime(append(b, `,"applied_at":`...), o.Applied.Int64)
 		b = strconv.AppendInt(append(b, `,"affected":`...), o.Affected.Int64, 10)
 		if o.Result.Valid {
-			b = append(append(b, `,"result":`...), e.resultFor(who, o)...)
+			b = append(append(b, `,"result":`...), e.resultFor(ctx, who, o)...)
 		}
 	case o.State == declined:
 		b = appendString(append(b, `,"reason":`...), cut(o.Reason.String, 200))
@@ -89,12 +101,17 @@ func (e *Engine) operation(ctx context.Context, who *policy.Principal, call Call
 	return &Answer{Text: append(b, '}'), Rows: 1}, nil
 }
 
-// resultFor is the result of an operation without the fields that its principal may not read by now.
-func (e *Engine) resultFor(who *policy.Principal, o *operation) []byte {
+// resultFor is the result of an operation without the rows that its caller may not see by now, and without the fields that
+// it may not read.
+func (e *Engine) resultFor(ctx context.Context, who *policy.Principal, o *operation) []byte {
 	text := []byte(o.Result.String)
 	v := policy.For(e.cat, who)
 	r, ok := v.Resource(o.Resource)
-	if ok && len(v.Fields(r)) == len(r.Fields) {
+	if !ok {
+		r = nil
+	}
+	every := ok && v.Rows(r).All
+	if every && len(v.Fields(r)) == len(r.Fields) {
 		return text
 	}
 	var result map[string]json.RawMessage
@@ -102,6 +119,12 @@ func (e *Engine) resultFor(who *policy.Principal, o *operation) []byte {
 		return []byte("null")
 	}
 	hidden := false
+	if !every {
+		var err error
+		if hidden, err = e.withoutRows(ctx, v, r, result); err != nil {
+			e.opts.Log.Warn("the rows of an operation cannot be checked, so none is told", "operation", o.ID, "error", err)
+		}
+	}
 	without := func(record map[string]json.RawMessage) {
 		maps.DeleteFunc(record, func(code string, _ json.RawMessage) bool {
 			known := false
@@ -130,25 +153,90 @@ func (e *Engine) resultFor(who *policy.Principal, o *operation) []byte {
 	return text
 }
 
+// withoutRows takes the rows out of a result that the caller does not see; r is nil for a resource that it does not. All go where
+// that cannot be found out: the counts stay.
+func (e *Engine) withoutRows(ctx context.Context, v *policy.View, r *schema.Resource, result map[string]json.RawMessage) (hidden bool, err error) {
+	var list []map[string]json.RawMessage
+	batch := json.Unmarshal(result["records"], &list) == nil
+	var one map[string]json.RawMessage
+	if !batch && json.Unmarshal(result["record"], &one) == nil {
+		list = []map[string]json.RawMessage{one}
+	}
+	if len(list) == 0 {
+		return false, nil
+	}
+	seen := map[string]bool{}
+	if r != nil && len(r.Key) == 1 {
+		seen, err = e.seen(ctx, v, r, list)
+	}
+	kept := []map[string]json.RawMessage{}
+	for _, record := range list {
+		if err == nil && r != nil && seen[keyText(record[r.Key[0].Code])] {
+			kept = append(kept, record)
+		}
+	}
+	if len(kept) == len(list) {
+		return false, nil
+	}
+	if batch {
+		result["records"], _ = json.Marshal(kept) // it was JSON before
+	} else {
+		delete(result, "record")
+	}
+	return true, err
+}
+
+// seen gives the keys of those records that the caller sees by now.
+func (e *Engine) seen(ctx context.Context, v *policy.View, r *schema.Resource, list []map[string]json.RawMessage) (map[string]bool, error) {
+	var ids []int64
+	for _, record := range list {
+		text := keyText(record[r.Key[0].Code])
+		id, err := strconv.ParseInt(text, 10, 64)
+		if n, over := strconv.ParseUint(text, 10, 64); err != nil && over == nil {
+			id, err = int64(n), nil // a key beyond 63 bits, by its bits
+		}
+		if err == nil {
+			ids = append(ids, id)
+		}
+	}
+	out := map[string]bool{}
+	if len(ids) == 0 {
+		return out, nil
+	}
+	p, err := plan.Seen(v, r, ids, e.options(ctx, v, nil))
+	if err != nil {
+		return nil, err
+	}
+	return out, e.each(ctx, v.Who(), p, func(row []text) error {
+		out[row[0].text] = true
+		return nil
+	})
+}
+
+// keyText is a key as a record tells it: a number, or beyond what JSON readers keep a text of digits.
+func keyText(raw json.RawMessage) string { return strings.Trim(string(raw), `"`) }
+
 func appendTime(b []byte, unix int64) []byte {
 	return appendString(b, time.Unix(unix, 0).UTC().Format(time.RFC3339))
 }
 
 // An Operation is a write or a proposal of one, as an admin sees it.
 type Operation struct {
-	ID, ShortCode, Connection      string
-	State                          string // previewed, approved, declined, applied or expired
-	Principal, Key, Tool, Resource string
-	Mode                           string
-	Created, Expires, Applied      time.Time // Applied is zero before that
-	Affected                       int
-	SettledBy, Reason              string
-	Told                           string // the preview or result, as its owner was told it
-	Undoable                       bool
+	ID, ShortCode, Connection string
+	State                     string // previewed, approved, declined, applied or expired
+	Principal, User           string // who asked, and for which user
+	Key, Tool, Resource       string
+	Mode                      string
+	Created, Expires, Applied time.Time // Applied is zero before that
+	Affected                  int
+	SettledBy, Reason         string
+	Told                      string // the preview or result, as its owner was told it
+	Undoable                  bool
 }
 
 func (e *Engine) told(c *schema.Connection, o *operation) Operation {
-	x := Operation{ID: o.ID, ShortCode: shortCode(o.ID), Connection: c.Name, State: o.outcome(), Principal: o.Principal, Key: o.Key, Tool: o.Tool, Resource: o.Resource,
+	name, user := policy.OwnerOf(o.Principal)
+	x := Operation{ID: o.ID, ShortCode: shortCode(o.ID), Connection: c.Name, State: o.outcome(), Principal: name, User: user, Key: o.Key, Tool: o.Tool, Resource: o.Resource,
 		Mode: o.Mode, Created: time.Unix(o.Created, 0).UTC(), Expires: time.Unix(o.Expires, 0).UTC(), Affected: int(o.Affected.Int64),
 		SettledBy: o.ApprovedBy.String, Reason: o.Reason.String, Told: o.Result.String, Undoable: len(o.Undo) > 0}
 	if o.Applied.Valid {
@@ -213,7 +301,7 @@ func (e *Engine) Settle(ctx context.Context, id string, approve bool, by, reason
 	switch {
 	case o == nil:
 		return problem.List{{Code: problem.NotFound, Message: "there is no operation " + problem.Quote(id)}}
-	case approve && o.Principal == by:
+	case approve && policy.OwnedBy(o.Principal, by):
 		return problem.List{{Code: problem.ApprovalRequired, Message: "nobody approves what they asked for themselves", Hint: "another login approves it"}}
 	}
 	state := declined

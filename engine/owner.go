@@ -44,6 +44,16 @@ func (e *Engine) known(ctx context.Context, who *policy.Principal) (*policy.Prin
 	return who.Known(attributes, funcs), nil
 }
 
+// present is the principal with what the catalog says of its user, and a refusal where there is no such user: business tools
+// say who asks and writes keep it, so neither is for somebody who is not there.
+func (e *Engine) present(ctx context.Context, who *policy.Principal) (*policy.Principal, error) {
+	who, err := e.known(ctx, who)
+	if err == nil && who.Absent() {
+		err = problem.List{{Code: problem.Unauthenticated, Stage: problem.Policy, Message: "the user that this key acts for does not exist", Hint: "the operator gives the key a user that does"}}
+	}
+	return who, err
+}
+
 // ask runs one query of the user and gives its outputs by name, without those that are NULL; nil when there is no row.
 func (e *Engine) ask(ctx context.Context, who *policy.Principal, q schema.OwnerQuery) (map[string]*policy.Value, error) {
 	v := policy.For(e.cat, who)

@@ -172,7 +172,7 @@ func (w *write) propose(ctx context.Context, tx *sqlx.Tx, before *rowset, childr
 		return a, nil
 	}
 	a.Preview = p
-	o := &operation{ID: id, Principal: w.who.Name, Key: w.who.Key, Tool: w.call.Tool, Resource: w.change.Resource().Code, Binding: w.binding,
+	o := &operation{ID: id, Principal: w.who.Owner(), Key: w.who.Key, Tool: w.call.Tool, Resource: w.change.Resource().Code, Binding: w.binding,
 		Version: version(w.change.Resource(), before, children), Catalog: w.catalog, Mode: w.mode}
 	o.Result.String = string(withoutToken(b, p.Token))
 	return a, w.ledger.propose(ctx, w.ledger.in(tx), o, w.lim)

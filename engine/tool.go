@@ -67,7 +67,7 @@ func (e *Engine) CallTool(ctx context.Context, who *policy.Principal, call Call)
 	if !ok || !e.offered(who, t) {
 		return nil, problem.List{{Code: problem.UnknownTool, Stage: problem.Raw, Message: "no tool " + problem.Quote(call.Tool)}}
 	}
-	who, err := e.known(ctx, who)
+	who, err := e.present(ctx, who)
 	if err != nil {
 		return nil, err
 	}

@@ -275,7 +275,7 @@ func (w *write) decodeUndo(ctx context.Context) error {
 	refuse := func(code problem.Code, message, hint string) error {
 		return problem.List{{Code: code, Stage: problem.Confirm, At: "/op_id", Message: message, Hint: hint}}
 	}
-	if o == nil || o.Principal != w.who.Name && !w.e.admin(w.who) {
+	if o == nil || !w.e.owns(w.who, o) && !w.e.admin(w.who) {
 		return refuse(problem.NotFound, "no connection that takes writes has such an operation of this principal", "the op_id of a result of res-update or res-delete")
 	}
 	switch {
@@ -303,7 +303,7 @@ func (w *write) decodeUndo(ctx context.Context) error {
 	if !slices.Contains(r.Writes, string(w.taken.Asked)) {
 		return refuse(problem.PermissionDenied, problem.Quote(r.Code)+" does not take "+string(w.taken.Asked)+" any more, nor the undo of one", "")
 	}
-	if o.Principal == w.who.Name && w.taken.hidden(v, r) {
+	if w.e.owns(w.who, o) && w.taken.hidden(v, r) {
 		return refuse(problem.PermissionDenied, "this key may no longer see all that the operation changed, so it cannot take it back", "someone who may see it puts it right")
 	}
 	verb := map[query.Verb]query.Verb{query.Update: query.Update, query.Delete: query.Create, query.Create: query.Delete}[w.taken.Verb]

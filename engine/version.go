@@ -103,10 +103,20 @@ func unpacked(tag byte, text string) (v any, ok bool) {
 	return nil, false
 }
 
-// binding is what a confirmation is for (security.md 3.3): who asks for what, on which rows, with which values.
-func binding(who *policy.Principal, tool string, c *plan.Change, op string) string {
-	d := newDigest("resq-bind-v1")
-	for _, s := range []string{who.Name, who.Key, tool, c.Resource().Connection.Name, c.Resource().Code, op} {
+// binding is what a confirmation or an idempotency key is for (security.md 3.3): who asks for what, on which rows, with
+// which values. Those that follow from who asks are part of it.
+func binding(owner, key, tool string, c *plan.Change, op string) string {
+	return bound("resq-bind-v2", owner, key, tool, c, op, true)
+}
+
+// bindingBefore is what earlier releases kept, under the principal's name and without what its row rule sets.
+func bindingBefore(name, key, tool string, c *plan.Change, op string) string {
+	return bound("resq-bind-v1", name, key, tool, c, op, false)
+}
+
+func bound(form, owner, key, tool string, c *plan.Change, op string, filled bool) string {
+	d := newDigest(form)
+	for _, s := range []string{owner, key, tool, c.Resource().Connection.Name, c.Resource().Code, op} {
 		d.text(s)
 	}
 	for _, id := range c.IDs() {
@@ -121,7 +131,7 @@ func binding(who *policy.Principal, tool string, c *plan.Change, op string) stri
 		slices.SortFunc(sorted, func(a, b plan.Assignment) int { return cmpText(a.Column, b.Column) })
 		for _, a := range sorted {
 			switch {
-			case a.System:
+			case a.System && !(filled && a.Caller):
 			case a.Now:
 				d.text(a.Column)
 				d.part('t', nil)

@@ -494,6 +494,26 @@ func (c *Control) owner(ctx context.Context, sum string) (*Owner, error) {
 	return o, rows.Err()
 }
 
+// Owner gives whose the key of a number is. The error is a problem, also for a key that opens nothing.
+func (c *Control) Owner(ctx context.Context, id int64) (*Owner, error) {
+	k, err := c.Key(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	var sum string
+	if err := c.row(ctx, c.db, "SELECT ak_sha256 FROM agent_api_key WHERE id = ?", id).Scan(&sum); err != nil {
+		return nil, c.fault(err)
+	}
+	o, err := c.owner(ctx, sum)
+	if err != nil {
+		return nil, c.fault(err)
+	}
+	if o == nil {
+		return nil, &problem.Problem{Code: problem.Conflict, Message: fmt.Sprintf("the key %d is %s, so it opens nothing", id, k.State)}
+	}
+	return o, nil
+}
+
 // used keeps when keys were last used, unless another process has kept a later moment.
 func (c *Control) used(ctx context.Context, at map[int64]time.Time) error {
 	for id, t := range at {

@@ -34,7 +34,7 @@ type Reply struct {
 }
 
 // Call runs one tool for a principal. Problems of the request are a failed Reply, never an error; false means
-// that there is no such tool.
+// that there is no such tool for the principal.
 func (s *Server) Call(ctx context.Context, who *policy.Principal, tool string, args []byte) (*Reply, bool) {
 	c := s.caller(who)
 	c.args, c.view, c.version = args, s.views().view(contractProfile), 1
@@ -100,7 +100,7 @@ func (s *Server) local() caller {
 
 // call is Call for a client that wants its answer in a form of its own.
 func (s *Server) call(ctx context.Context, c caller, tool string) (*Reply, bool) {
-	d, ok := s.tool(tool)
+	d, ok := s.toolFor(c, tool)
 	if !ok {
 		return nil, false
 	}

@@ -70,7 +70,10 @@ func (s *Server) consult(ctx context.Context, c caller, req mcp.CallToolRequest)
 	if state := req.Params.RequestState; modern && state != "" { // an answer to no question of ours is none
 		c.token, c.consent = state, consentOf(mcpgo.ElicitationResponse(req.Params.InputResponses, questionKey))
 	}
-	r, _ := s.reply(ctx, c, req.Params.Name)
+	r, ok := s.reply(ctx, c, req.Params.Name)
+	if !ok {
+		return nil, nil
+	}
 	s.recordConsent(ctx, c, r)
 	if r.preview == nil || r.preview.Mode == "human" || c.consent != engine.NotAsked {
 		return r, nil
@@ -84,8 +87,9 @@ func (s *Server) consult(ctx context.Context, c caller, req mcp.CallToolRequest)
 		s.recordConsent(ctx, c, r)
 		return r, nil // the preview, for the call that needs no user
 	}
-	r, _ = s.reply(ctx, c, req.Params.Name)
-	s.recordConsent(ctx, c, r)
+	if r, ok = s.reply(ctx, c, req.Params.Name); ok {
+		s.recordConsent(ctx, c, r)
+	}
 	return r, nil
 }
 

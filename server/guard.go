@@ -313,7 +313,7 @@ func (g *guard) check(r *http.Request, m *message, c caller) *refusal {
 	if fixtures.refuse != nil && g.s.mcp.GetTool(m.tool) != nil {
 		return fixtures.refuse(m)
 	}
-	if _, ok := g.s.tool(m.tool); ok {
+	if _, ok := g.s.toolFor(c, m.tool); ok {
 		return nil
 	}
 	no := g.s.unknown(r.Context(), c, m)

@@ -170,8 +170,9 @@ func (s *Server) handle(ctx context.Context, req mcp.CallToolRequest) (*mcp.Call
 	} else {
 		r, _ = s.reply(ctx, c, req.Params.Name)
 	}
-	if r == nil { // it went with a catalog that was replaced since the message came in
+	if r == nil { // it went with a catalog that was replaced since the message came in, or is hidden by it
 		r = &Reply{RequestID: newRequestID()}
+		s.recordUnknown(ctx, c, problem.UnknownTool, r.RequestID)
 		r.fail(problem.List{{Code: problem.UnknownTool, Message: c.unknownTool(req.Params.Name)}})
 	}
 	out := &mcp.CallToolResult{IsError: r.Failed}

@@ -2,6 +2,8 @@ package server
 
 import (
 	"encoding/json"
+	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -127,5 +129,75 @@ func TestCatalogToolLog(t *testing.T) {
 	}
 	if got := out.String(); !strings.Contains(got, "state") || strings.Contains(got, "13900000304") {
 		t.Errorf("log: %s", got)
+	}
+}
+
+// N4, B-004, security.md C4: a tool that is hidden from a caller is one that does not exist, on every way in and in every
+// spelling: in the status, the answer, the log, the metrics and the audit.
+func TestHiddenToolIsNone(t *testing.T) {
+	const hidden, none = "secret.list", "nosuch.list"
+	f := newFake()
+	secret, change := orderList(noArguments), orderList(noArguments)
+	secret.Name = hidden
+	change.Name, change.ReadOnly, change.Destructive = "secret.set", false, true
+	f.tools = []engine.Tool{orderList(noArguments), secret, change}
+	log, lines := jsonLog()
+	var kept []Call
+	o := Options{Version: "1", Log: log, Record: func(c *Call) { kept = append(kept, *c) }}
+	local := newServer(t, f, o)
+	s := newServer(t, f, withKeys(o))
+	url := serveHTTP(t, s)
+	keyed := func(e exchange) exchange { return e.with("Authorization", "Bearer alice-key") }
+	http := func(e exchange) string {
+		a := keyed(e).do(t, url)
+		return fmt.Sprint(a.status, " ", a.body)
+	}
+	stdio := func(line string) string {
+		p := serveStdio(t, local)
+		defer p.close()
+		p.send(line)
+		return p.next()
+	}
+	for about, ask := range map[string]func(name string) string{
+		"HTTP":         func(name string) string { return http(exchange{body: call(name, `{"a":1}`)}) },
+		"HTTP, events": func(name string) string { return http(viaLibrary(exchange{body: call(name, `{}`)})) },
+		"HTTP, modern": func(name string) string { return http(modern("tools/call", name, `{}`)) },
+		"HTTP, forms":  func(name string) string { return http(able(modern("tools/call", name, `{}`), `{"elicitation":{}}`)) },
+		"HTTP, another name in the header": func(name string) string {
+			e := modern("tools/call", name, `{}`)
+			e.header["Mcp-Name"] = "res-query"
+			return http(e)
+		},
+		"stdio":         func(name string) string { return stdio(call(name, `{}`)) },
+		"stdio, modern": func(name string) string { return stdio(modern("tools/call", name, `{}`).body) },
+		"Go": func(name string) string {
+			r, ok := s.Call(t.Context(), alice, name, []byte(`{}`))
+			return fmt.Sprint(r, ok)
+		},
+	} {
+		for _, pair := range [][2]string{{hidden, none}, {underscored(hidden), underscored(none)}, {"secret.set", "nosuch.set"}} {
+			got, want := ask(pair[0]), ask(pair[1])
+			id := regexp.MustCompile(`"request_id\\?":\\?"[0-9a-f-]+`)
+			plain := func(text, name string) string {
+				return strings.ReplaceAll(id.ReplaceAllString(text, "ID"), name, "NAME")
+			}
+			if a, b := plain(got, pair[0]), plain(want, pair[1]); a != b {
+				t.Errorf("%s, %s: %s\none that does not exist: %s", about, pair[0], a, b)
+			}
+		}
+	}
+	if out := lines.String(); strings.Contains(out, "secret") {
+		t.Errorf("the log: %s", out)
+	}
+	if out := figures(t, url); strings.Contains(out, "secret") {
+		t.Error("a hidden name is a label of the metrics")
+	}
+	for _, c := range kept {
+		if c.Tool != "" || string(c.Arguments) != "" {
+			t.Errorf("kept: %+v", c)
+		}
+	}
+	if len(kept) == 0 {
+		t.Error("no call was kept")
 	}
 }

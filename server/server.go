@@ -166,3 +166,13 @@ func (s *Server) views() *views { return s.offered.Load() }
 
 // tool finds a tool that is served by now.
 func (s *Server) tool(name string) (*definition, bool) { return s.views().box.find(name) }
+
+// toolFor is tool for a caller. One that is hidden from it is as one that does not exist, wherever that shows: in the
+// answer, the log, the metrics and the audit (N4, B-004).
+func (s *Server) toolFor(c caller, name string) (*definition, bool) {
+	d, ok := s.tool(name)
+	if !ok || d.hidden(c) {
+		return nil, false
+	}
+	return d, true
+}

@@ -239,7 +239,7 @@ func (l *stdio) stop(m *message) {
 func (l *stdio) answer(ctx context.Context, m *message) (response any) {
 	c := l.s.local()
 	if m.method == methodCall && m.id != nil {
-		if _, ok := l.s.tool(m.tool); !ok {
+		if _, ok := l.s.toolFor(c, m.tool); !ok {
 			return l.refuse(l.s.unknown(ctx, c, m))
 		}
 	}

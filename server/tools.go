@@ -163,11 +163,16 @@ func underscored(name string) string { return strings.ReplaceAll(dotless(name), 
 // open says whether a caller may use d. Listing and calling both ask it, so they cannot disagree (N4, B-003, B-004).
 func (d *definition) open(c caller) bool { return c.who != nil && d.closed(c) == nil }
 
+// hidden says whether d is not for a caller's roles, or reads what it may not see. Such a tool is not there for it.
+func (d *definition) hidden(c caller) bool {
+	return d.output != nil && c.offers != nil && !c.offers(d.contract)
+}
+
 // closed says why a caller may not use d; nil is that it may. One that is not for its roles is not there.
 func (d *definition) closed(c caller) *problem.Problem {
 	why := ""
 	switch {
-	case d.output != nil && c.offers != nil && !c.offers(d.contract):
+	case d.hidden(c):
 		return &problem.Problem{Code: problem.UnknownTool, Message: "no tool " + problem.Quote(d.Name)}
 	case !c.who.Calls(d.Name):
 		why = "is not among the tools of this key"

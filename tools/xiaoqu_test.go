@@ -48,6 +48,7 @@ type pack struct {
 	engine   *engine.Engine
 	recorder *testdb.Recorder
 	redis    *miniredis.Miniredis
+	dsn      map[string]string
 }
 
 func open(t testing.TB, on testdb.Engine) *pack { return openWith(t, on, true) }
@@ -62,6 +63,7 @@ func openWith(t testing.TB, on testdb.Engine, record bool) *pack {
 		}
 	}
 	dsn := map[string]string{"redis": "redis://" + p.redis.Addr() + "/0"}
+	p.dsn = dsn
 	for _, c := range xiaoqu.Connections {
 		dsn[c] = testdb.Create(t, on, xiaoqu.SQL(on.Name, c))
 	}

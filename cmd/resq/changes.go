@@ -42,6 +42,7 @@ type change struct {
 	State      string     `json:"state" yaml:"state"`
 	Connection string     `json:"connection" yaml:"connection"`
 	Principal  string     `json:"principal" yaml:"principal"`
+	User       string     `json:"user,omitempty" yaml:"user,omitempty"`
 	Tool       string     `json:"tool" yaml:"tool"`
 	Resource   string     `json:"resource" yaml:"resource"`
 	Mode       string     `json:"mode" yaml:"mode"`
@@ -56,7 +57,7 @@ type change struct {
 }
 
 func changeOf(x engine.Operation, whole bool) change {
-	c := change{ID: x.ID, ShortCode: x.ShortCode, State: x.State, Connection: x.Connection, Principal: x.Principal, Tool: x.Tool, Resource: x.Resource,
+	c := change{ID: x.ID, ShortCode: x.ShortCode, State: x.State, Connection: x.Connection, Principal: x.Principal, User: x.User, Tool: x.Tool, Resource: x.Resource,
 		Mode: x.Mode, Created: x.Created, Affected: x.Affected, SettledBy: x.SettledBy, Reason: x.Reason, Undoable: x.Undoable}
 	if x.State == "applied" {
 		c.Applied = &x.Applied

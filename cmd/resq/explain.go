@@ -1,12 +1,14 @@
 package main
 
 import (
+	"bufio"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"log/slog"
+	"maps"
 	"slices"
 	"strings"
 
@@ -31,12 +33,14 @@ func explainCommand() *cobra.Command {
 		Long: "Show what becomes of a request for a principal: the tools that it may call, the row rules with the case that decides and the\n" +
 			"sizes of their sets, the masked and hidden fields, and the SQL with the types of its arguments. Without a request it shows\n" +
 			"the rules of every resource. Nothing is run but the queries of the principal and of the sets.\n" +
-			"NAME is a principal of the configuration, user:ID for whoever acts for that user, or a key.",
+			"NAME is a principal of the configuration, user:ID for whoever acts for that user, key:ID for the key of that number\n" +
+			"(see resq keys list), or - for a key that is read from standard input: on a command line it would be seen by others.",
 		Example: `  resq explain --as alice
+  resq explain --as key:3
   resq explain --as user:17 res-query '{"resource":"Order","fields":[]}' --format json`,
 		Args: cobra.RangeArgs(0, 2),
 	}
-	cmd.Flags().StringVar(&as, "as", "", "`name` of the principal, user:ID, or a key")
+	cmd.Flags().StringVar(&as, "as", "", "`name` of the principal, user:ID, key:ID, or - for a key on standard input")
 	cmd.Flags().StringVar(&format, "format", "text", "text or json")
 	cmd.Flags().BoolVar(&values, "values", false, "show the values of arguments and attributes, for a --principal with the scope admin; those beside masked fields never")
 	from.flags(cmd)
@@ -60,6 +64,9 @@ func explain(cmd *cobra.Command, from *source, as, format string, values bool, a
 	if len(args) == 2 {
 		raw = []byte(args[1])
 		if args[1] == "-" {
+			if as == "-" {
+				return errors.New("standard input is either the key or the request: give one of them another way")
+			}
 			var err error
 			if raw, err = io.ReadAll(cmd.InOrStdin()); err != nil {
 				return failure{err}
@@ -75,7 +82,7 @@ func explain(cmd *cobra.Command, from *source, as, format string, values bool, a
 	if values && (o.local == nil || !slices.Contains(o.local.Scopes, "admin")) {
 		return errors.New("--values shows what is in the data, so it needs --principal NAME of one with the scope admin")
 	}
-	who, enabled, err := o.principal(ctx, as, log)
+	who, enabled, err := o.principal(ctx, as, cmd.InOrStdin(), log)
 	if err != nil {
 		return err
 	}
@@ -129,8 +136,8 @@ func writeReport(w io.Writer, r *engine.Report, tools []string, values bool) err
 	}{r, told(r.Attributes), told(r.Funcs), append([]string{}, tools...)})
 }
 
-// principal finds whom a name or a key stands for, and which tools an admin lets be used.
-func (o *opened) principal(ctx context.Context, as string, log *slog.Logger) (*policy.Principal, func(string) bool, error) {
+// principal finds whom a name stands for, or a key that is read from in, and which tools an admin lets be used.
+func (o *opened) principal(ctx context.Context, as string, in io.Reader, log *slog.Logger) (*policy.Principal, func(string) bool, error) {
 	ctl, err := openControl(ctx, o.config, log, o.secret, false)
 	if err != nil {
 		return nil, nil, err
@@ -151,22 +158,55 @@ func (o *opened) principal(ctx context.Context, as string, log *slog.Logger) (*p
 	if o.local != nil && as == o.local.Name {
 		return o.local, keys.enabled, nil
 	}
-	who, err := keys.find(ctx, as)
+	if as == "-" {
+		who, err := keyed(ctx, keys, in)
+		return who, keys.enabled, err
+	}
+	if id, ok := strings.CutPrefix(as, "key:"); ok {
+		who, err := numbered(ctx, keys, id)
+		return who, keys.enabled, err
+	}
+	names := slices.Sorted(maps.Keys(o.config.Principals))
+	hint := problem.OneOf(as, names)
+	if hint != "" {
+		hint = "; " + hint
+	}
+	// What was given may be a key all the same, so it is not repeated, nor looked up.
+	return nil, nil, fmt.Errorf("--as names no principal of the configuration; a key is named by its number, key:ID, or given on standard input, --as -%s", hint)
+}
+
+// keyed is whoever a key belongs to that stands in the first line of in.
+func keyed(ctx context.Context, keys *keyring, in io.Reader) (*policy.Principal, error) {
+	line, err := bufio.NewReader(io.LimitReader(in, 64<<10)).ReadString('\n')
+	if err != nil && err != io.EOF {
+		return nil, failure{err}
+	}
+	who, err := keys.find(ctx, strings.TrimSpace(line))
 	if err != nil {
-		return nil, nil, failure{err}
+		return nil, failure{err}
 	}
 	if who == nil {
-		names := make([]string, 0, len(o.config.Principals))
-		for name := range o.config.Principals {
-			names = append(names, name)
-		}
-		slices.Sort(names)
-		hint := problem.OneOf(as, names)
-		if hint != "" {
-			hint = "; " + hint
-		}
-		// What was given may be a key that was mistyped, so it is not repeated.
-		return nil, nil, fmt.Errorf("--as names no principal of the configuration, and is no key%s", hint)
+		return nil, errors.New("standard input has no key that is good")
 	}
-	return who, keys.enabled, nil
+	return who, nil
+}
+
+// numbered is whoever the key of a number belongs to.
+func numbered(ctx context.Context, keys *keyring, number string) (*policy.Principal, error) {
+	id, err := keyID(number)
+	if err != nil {
+		return nil, err
+	}
+	if keys.control == nil {
+		return nil, errors.New("there is no control database, so no key has a number")
+	}
+	owner, err := keys.control.Owner(ctx, id)
+	if err != nil {
+		return nil, failure{err}
+	}
+	who := keys.principal(owner)
+	if who == nil {
+		return nil, fmt.Errorf("the key %d belongs to the principal %s, which is not configured, so it opens nothing", id, problem.Quote(owner.Principal))
+	}
+	return who, nil
 }

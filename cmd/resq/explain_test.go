@@ -2,10 +2,14 @@ package main
 
 import (
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
+
+	"resq/testdb"
 )
 
 // What a principal may call and see is shown to whoever runs the program: values to an admin only, and a wrong name is not
@@ -21,11 +25,13 @@ func TestExplain(t *testing.T) {
 		return resq(t, request, append([]string{"explain", "--config", config, "--state", state}, args...)...)
 	}
 	code, out, errOut := explain("--as", "alice", "res-query", "-")
-	if code != 0 || !strings.Contains(out, "tools: res-schema, res-query\n") || !strings.Contains(out, "masked: Customer.phone") || !strings.Contains(out, "SELECT ") || !strings.Contains(out, "-- 1: integer\n") {
+	if code != 0 || !strings.Contains(out, "tools: res-schema, res-query, category.tree,") || !strings.Contains(out, "masked: Customer.phone") || !strings.Contains(out, "SELECT ") || !strings.Contains(out, "-- 1: integer\n") {
 		t.Errorf("%d\n%s\n%s", code, out, errOut)
 	}
-	if _, byKey, _ := explain("--as", "alice-secret-key-1", "res_query", request); byKey != out {
-		t.Errorf("by key:\n%s", byKey)
+	for _, in := range []string{"alice-secret-key-1", " alice-secret-key-1\r\nmore"} {
+		if _, byKey, errOut := resq(t, in, "explain", "--config", config, "--state", state, "--as", "-", "res_query", request); byKey != out {
+			t.Errorf("by key:\n%s%s", byKey, errOut)
+		}
 	}
 	code, out, _ = explain("--as", "alice", "res-query", request, "--values", "--principal", "boss", "--format", "json")
 	var got struct {
@@ -33,7 +39,7 @@ func TestExplain(t *testing.T) {
 		Tools      []string
 		Statements []struct{ Args []struct{ Value any } }
 	}
-	if err := json.Unmarshal([]byte(out), &got); err != nil || code != 0 || got.Principal != "alice" || len(got.Tools) != 2 || len(got.Statements) != 1 || got.Statements[0].Args[0].Value != 37.0 {
+	if err := json.Unmarshal([]byte(out), &got); err != nil || code != 0 || got.Principal != "alice" || !slices.Contains(got.Tools, "res-query") || slices.Contains(got.Tools, "res-update") || len(got.Statements) != 1 || got.Statements[0].Args[0].Value != 37.0 {
 		t.Errorf("%d %v\n%s", code, err, out)
 	}
 	for _, c := range []struct {
@@ -44,12 +50,47 @@ func TestExplain(t *testing.T) {
 		{[]string{"--as", "alice", "--values"}, "needs --principal NAME"},
 		{[]string{"--as", "alice", "--values", "--principal", "alice"}, "scope admin"},
 		{[]string{"--as", "alice", "--format", "xml"}, "not possible"},
-		{[]string{"--as", "alic-secret-key-2"}, "is no key"},
+		{[]string{"--as", "alic-secret-key-2"}, "given on standard input"},
+		{[]string{"--as", "alice-secret-key-1"}, "given on standard input"}, // one that is good: others see command lines
+		{[]string{"--as", "-", "res-query", "-"}, "either the key or the request"},
+		{[]string{"--as", "-"}, "no key that is good"},
+		{[]string{"--as", "key:1"}, "no control database"},
 		{[]string{"--as", "alice", "res-undo", "{}"}, "cannot be explained"},
 	} {
 		code, out, errOut := explain(c.args...)
-		if code == 0 || !strings.Contains(errOut, c.want) || strings.Contains(errOut, "alic-secret") {
+		if code == 0 || !strings.Contains(errOut, c.want) || strings.Contains(errOut, "-secret-key") {
 			t.Errorf("%v: %d\n%s\n%s", c.args, code, out, errOut)
 		}
 	}
+}
+
+// B-002: a key of the control database is explained by its number, with the tools that its scopes open, so that nobody has to
+// write it into a command line; one that opens nothing says so.
+func TestExplainKey(t *testing.T) {
+	testdb.Each(t, func(t *testing.T, e testdb.Engine) {
+		config := controlledConfig(t, t.TempDir(), e, "principals: {alice: {scopes: [read]}}\n")
+		var k made
+		do(t, config, nil, "scopes", "create", "reading", "--tool", "res-query")
+		do(t, config, &k, "keys", "create", "--name", "x", "--user", "42", "--scope", "reading")
+		do(t, config, nil, "keys", "create", "--name", "y", "--principal", "alice")
+		explain := func(in string, as string) (int, string, string) {
+			return resq(t, in, "explain", "--config", config, "--as", as)
+		}
+		code, out, errOut := explain("", fmt.Sprint("key:", k.ID))
+		if code != 0 || !strings.Contains(out, "user:42") || !strings.Contains(out, "tools: res-query\n") {
+			t.Errorf("%d\n%s\n%s", code, out, errOut)
+		}
+		if code, same, errOut := explain(k.Key+"\n", "-"); code != 0 || same != out {
+			t.Errorf("on standard input: %d\n%s\n%s", code, same, errOut)
+		}
+		if code, out, errOut := explain("", "key:2"); code != 0 || !strings.Contains(out, "alice") {
+			t.Errorf("%d\n%s\n%s", code, out, errOut)
+		}
+		do(t, config, nil, "keys", "disable", fmt.Sprint(k.ID))
+		for as, want := range map[string]string{"key:1": "is disabled, so it opens nothing", "key:99": "there is no key", "key:x": "named by its number", k.Key: "given on standard input", "-": "no key that is good"} {
+			if code, _, errOut := explain(k.Key, as); code == 0 || !strings.Contains(errOut, want) || strings.Contains(errOut, k.Key) {
+				t.Errorf("%s: %d %s", as, code, errOut)
+			}
+		}
+	})
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/fsnotify/fsnotify"
 
 	"resq/registry"
+	"resq/registry/issuer"
 	"resq/schema"
 	"resq/schema/problem"
 	"resq/server"
@@ -39,6 +40,7 @@ type reloader struct {
 	server  *server.Server
 	keys    *keyring          // nil when nobody is asked for a key
 	asks    bool              // for keys
+	api     *issuer.API       // nil without a control database
 	journal *registry.Journal // nil keeps no calls
 	log     *slog.Logger
 	watch   bool
@@ -163,6 +165,9 @@ func (r *reloader) reload(ctx context.Context, all bool) (again bool) {
 	if r.keys != nil {
 		r.keys.load(next.config)
 	}
+	if r.api != nil {
+		_ = r.api.SetAdmin(next.config.Control.Admin) // whose form was checked when it was read
+	}
 	if r.journal != nil {
 		r.journal.Know(registry.NewKnown(cat))
 	}
@@ -177,17 +182,21 @@ func (r *reloader) reload(ctx context.Context, all bool) (again bool) {
 	return false
 }
 
-// configure reads the configuration for what can change while the server runs: catalogs, and principals with
-// their keys.
+// configure reads the configuration for what can change while the server runs: catalogs, principals with
+// their keys, and the admin credential of the API that issues keys.
 func (r *reloader) configure(next *opened) error {
 	c, err := r.from.settings()
 	if err != nil {
 		return err
 	}
-	if !r.asks && c.Keys.Len() > 0 || r.asks && r.keys.directory == nil && c.Keys.Len() == 0 && c.JWT == nil {
+	if !r.asks && c.asks() || r.asks && r.keys.directory == nil && c.Keys.Len() == 0 && c.JWT == nil {
 		return errors.New("the first key and the last one take a restart: without keys the server asks nobody for one")
 	}
+	if r.api == nil && c.Control.Admin != "" {
+		return errors.New("the first admin credential takes a restart: there is no control database yet")
+	}
 	config := *next.config
+	config.Control.Admin = c.Control.Admin
 	config.Catalog, config.Packs, config.Principals, config.Keys, config.Tools, config.Custom = c.Catalog, c.Packs, c.Principals, c.Keys, c.Tools, c.Custom
 	next.config = &config
 	next.choosePacks()

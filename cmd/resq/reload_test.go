@@ -3,6 +3,8 @@ package main
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -408,6 +410,67 @@ func TestReloadSignal(t *testing.T) {
 		t.Fatal(err)
 	}
 	eventually(t, "a line of status", func() bool { return strings.Contains(p.errors(), `"goroutines":`) })
+	_ = p.cmd.Process.Signal(os.Interrupt)
+	if code := p.wait(); code != 0 {
+		t.Errorf("exit %d", code)
+	}
+}
+
+// B-069, security.md C4: SIGHUP takes the admin credential of the API that issues keys away, brings another one, and brings
+// the first; a bad one changes nothing.
+func TestReloadAdmin(t *testing.T) {
+	dsn := testdb.Create(t, sqliteEngine, itemScript)
+	dir := t.TempDir()
+	write(t, dir, "low.yaml", itemCatalog(sqliteEngine, dsn, 4, 1, 2))
+	settings := func(admin string) string {
+		if admin != "" {
+			sum := sha256.Sum256([]byte(admin))
+			admin = ", admin: \"sha256:" + hex.EncodeToString(sum[:]) + "\""
+		}
+		return "listen: 127.0.0.1:0\ncatalog: low.yaml\nstate: state\nsecret: 0123456789012345678901234567890123456789\ncontrol: \"sqlite:control.sqlite\"\nkeys: {prefix: xqak_" + admin + "}\n"
+	}
+	path := write(t, dir, "resq.yml", settings("first"))
+	p := start(t, "serve", "--no-watch", "--config", path)
+	var url string
+	for _, l := range p.until("curl -s") {
+		if _, after, ok := strings.Cut(l, "answers at "); ok {
+			url = strings.TrimSuffix(after, "/mcp")
+		}
+	}
+	status := func(credential string) int {
+		req, _ := http.NewRequest(http.MethodGet, url+"/api/v1/keys", nil)
+		req.Header.Set("Authorization", "Bearer "+credential)
+		resp, err := http.DefaultClient.Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = resp.Body.Close()
+		return resp.StatusCode
+	}
+	wants := func(when string, first, second int) {
+		t.Helper()
+		if a, b := status("first"), status("second"); a != first || b != second {
+			t.Errorf("%s: %d %d, want %d %d", when, a, b, first, second)
+		}
+	}
+	hangUp := func(config, want string) {
+		t.Helper()
+		replace(t, path, config)
+		n := strings.Count(p.errors(), want)
+		if err := p.cmd.Process.Signal(syscall.SIGHUP); err != nil {
+			t.Fatal(err)
+		}
+		eventually(t, want, func() bool { return strings.Count(p.errors(), want) > n })
+	}
+	wants("at the start", 200, 401)
+	hangUp(settings("second"), "catalog reloaded")
+	wants("another one", 401, 200)
+	hangUp(settings("")[:len(settings(""))-2]+", admin: second}\n", "not reloaded")
+	wants("a bad one", 401, 200)
+	hangUp(settings(""), "catalog reloaded")
+	wants("none", 404, 404)
+	hangUp(settings("first"), "catalog reloaded")
+	wants("one again", 200, 401)
 	_ = p.cmd.Process.Signal(os.Interrupt)
 	if code := p.wait(); code != 0 {
 		t.Errorf("exit %d", code)

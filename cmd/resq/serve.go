@@ -129,9 +129,9 @@ func serve(cmd *cobra.Command, from *source, how serving) error {
 		return err
 	}
 	opts.Enabled = ring.enabled
-	if sum := o.config.Control.Admin; sum != "" {
-		if opts.API, err = issuer.New(issuer.Options{
-			Control: ctl, Admin: sum, Principal: ring.configured, Log: log,
+	if ctl != nil { // without a credential it is closed, until a reload brings one
+		if reload.api, err = issuer.New(issuer.Options{
+			Control: ctl, Admin: o.config.Control.Admin, Principal: ring.configured, Log: log,
 			Record: func(c registry.Call) {
 				if reload.journal != nil {
 					reload.journal.Add(c)
@@ -140,6 +140,7 @@ func serve(cmd *cobra.Command, from *source, how serving) error {
 		}); err != nil {
 			return err
 		}
+		opts.API = reload.api
 	}
 	journal, err := o.journal(ctl)
 	if err != nil {

@@ -36,14 +36,14 @@ func (b *binder) system(c *Change, row []Assignment) []Assignment {
 			}
 		case c.verb == query.Create && (what == "created_user" || what == "owned_user" || what == "tenant"):
 			if v := b.owner(c.resource, f, what); v != nil {
-				put(Assignment{Field: f, Value: v})
+				put(Assignment{Field: f, Value: v, Caller: true})
 			}
 		}
 	}
 	if c.verb == query.Create {
 		for f, v := range b.view.Assigns(c.resource) {
 			if a := b.ruled(c.resource, f, v); a != nil {
-				put(Assignment{Field: f, Value: a})
+				put(Assignment{Field: f, Value: a, Caller: true})
 			}
 		}
 	}

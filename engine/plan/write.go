@@ -65,6 +65,7 @@ type Assignment struct {
 	Now    bool // the moment of the write, in the form of the field
 	Next   bool // one more than it was: a version that counts
 	System bool // filled by the engine
+	Caller bool // and from who asks: the principal, or what its row rule sets
 	Exact  bool // the column is to hold Stored, in the database's own form; Value is how a reader sees it
 	Stored any
 }
@@ -119,6 +120,19 @@ func (c *Change) Merged(now time.Time) *Plan {
 	q.Out = []*Output{{Name: c.Key().Code, Expr: key, Field: c.Key()}}
 	q.Order = []Order{{Expr: key}}
 	return &Plan{root: q, connection: c.resource.Connection, page: Page{Limit: -1}}
+}
+
+// Seen reads the keys of those rows that the principal may see, deleted softly or not. The error is a problem.List.
+func Seen(v *policy.View, r *schema.Resource, ids []int64, o Options) (*Plan, error) {
+	b := &binder{view: v, lim: &o.Limits, now: o.Now.UTC(), set: o.Set, conn: r.Connection}
+	c, err := b.reach(&Change{verb: query.Create, resource: r, again: true})
+	if err != nil {
+		return nil, err
+	}
+	p := c.Targets(ids)
+	at := slices.Index(r.Fields, r.Key[0])
+	p.root.Out = p.root.Out[at : at+1]
+	return p, nil
 }
 
 // A Merge lays new values over the rows of a table before a rule looks at them.

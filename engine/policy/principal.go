@@ -83,6 +83,12 @@ func OwnerOf(owner string) (name, user string) {
 	return owner[:i], user
 }
 
+// OwnedBy says whether an owner can be one of this principal, whatever the user.
+func OwnedBy(owner, name string) bool {
+	had, _ := OwnerOf(owner)
+	return had == name || strings.Contains(owner, ownerMark+"#") && strings.HasPrefix(name, had)
+}
+
 // A Value is an attribute: one text or, when List is set, several. Numbers and booleans are kept as text and
 // typed by what they are compared with.
 type Value struct {

@@ -20,6 +20,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"resq/registry"
@@ -42,7 +43,7 @@ const (
 // Options are how an API is made.
 type Options struct {
 	Control *registry.Control
-	Admin   string // SHA-256 of the credential, in hexadecimal digits
+	Admin   string // SHA-256 of the credential, in hexadecimal digits; "" closes the API until SetAdmin
 	// Principal says whether the configuration has a principal of a name, which a key may take after.
 	Principal func(name string) bool
 	// Record is handed every request that came with the credential; nil is nobody.
@@ -50,10 +51,10 @@ type Options struct {
 	Log    *slog.Logger
 }
 
-// An api answers the requests of an issuer.
-type api struct {
+// An API answers the requests of an issuer.
+type API struct {
 	Options
-	admin []byte
+	admin atomic.Pointer[[sha256.Size]byte] // nil while nobody is let in
 	mux   *http.ServeMux
 
 	mu      sync.Mutex
@@ -62,12 +63,11 @@ type api struct {
 }
 
 // New makes the API. Host and Origin are looked at by whoever serves it. It fails for a sum that is none.
-func New(o Options) (http.Handler, error) {
-	admin, err := hex.DecodeString(o.Admin)
-	if err != nil || len(admin) != sha256.Size {
-		return nil, errors.New("the sum of the admin credential is not 64 hexadecimal digits")
+func New(o Options) (*API, error) {
+	a := &API{Options: o, mux: http.NewServeMux(), refused: map[string]int{}}
+	if err := a.SetAdmin(o.Admin); err != nil {
+		return nil, err
 	}
-	a := &api{Options: o, admin: admin, mux: http.NewServeMux(), refused: map[string]int{}}
 	for pattern, do := range map[string]action{
 		"POST keys":                  a.createKey,
 		"GET keys":                   a.listKeys,
@@ -94,6 +94,22 @@ func New(o Options) (http.Handler, error) {
 	return a, nil
 }
 
+// SetAdmin takes the sum of another credential, and from then on the one before opens nothing. "" is of none: then there
+// is nothing at the paths of the API. It fails for a sum that is none, and then nothing is changed.
+func (a *API) SetAdmin(sum string) error {
+	if sum == "" {
+		a.admin.Store(nil)
+		return nil
+	}
+	raw, err := hex.DecodeString(sum)
+	if err != nil || len(raw) != sha256.Size {
+		return errors.New("the sum of the admin credential is not 64 hexadecimal digits")
+	}
+	admin := [sha256.Size]byte(raw)
+	a.admin.Store(&admin)
+	return nil
+}
+
 // An ask is one request that came with the credential.
 type ask struct {
 	ctx  context.Context
@@ -104,11 +120,17 @@ type ask struct {
 // An action does what a request asks for and gives what is answered. Its error is a problem.
 type action func(*ask) (any, error)
 
-func (a *api) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+// ServeHTTP is part of http.Handler.
+func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	admin := a.admin.Load()
+	if admin == nil {
+		http.NotFound(w, r)
+		return
+	}
 	h := w.Header()
 	h.Set("Cache-Control", "no-store")
 	h.Set("X-Content-Type-Options", "nosniff")
-	if err := a.authenticate(r); err != nil {
+	if err := a.authenticate(r, admin[:]); err != nil {
 		a.fail(w, r, newID(), err)
 		return
 	}
@@ -120,7 +142,7 @@ func (a *api) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 // authenticate compares the credential in constant time. Who guesses is soon not looked at.
-func (a *api) authenticate(r *http.Request) error {
+func (a *API) authenticate(r *http.Request, admin []byte) error {
 	place, _, _ := net.SplitHostPort(r.RemoteAddr)
 	now := time.Now()
 	a.mu.Lock()
@@ -135,7 +157,7 @@ func (a *api) authenticate(r *http.Request) error {
 	}
 	scheme, credential, _ := strings.Cut(r.Header.Get("Authorization"), " ")
 	sum := sha256.Sum256([]byte(strings.TrimSpace(credential)))
-	if subtle.ConstantTimeCompare(sum[:], a.admin) == 1 && strings.EqualFold(scheme, "Bearer") {
+	if subtle.ConstantTimeCompare(sum[:], admin) == 1 && strings.EqualFold(scheme, "Bearer") {
 		return nil
 	}
 	a.mu.Lock()
@@ -147,7 +169,7 @@ func (a *api) authenticate(r *http.Request) error {
 }
 
 // handle reads a request, does it, and answers.
-func (a *api) handle(name string, do action) http.HandlerFunc {
+func (a *API) handle(name string, do action) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		start, id := time.Now(), newID()
 		ctx, cancel := context.WithTimeout(r.Context(), workTime)
@@ -271,7 +293,7 @@ type issued struct {
 	*registry.Key
 }
 
-func (a *api) createKey(q *ask) (any, error) {
+func (a *API) createKey(q *ask) (any, error) {
 	var n registry.NewKey
 	var user userID
 	var expires *time.Time
@@ -292,7 +314,7 @@ func (a *api) createKey(q *ask) (any, error) {
 	return &issued{plain, k}, nil
 }
 
-func (a *api) listKeys(q *ask) (any, error) {
+func (a *API) listKeys(q *ask) (any, error) {
 	f := registry.KeyFilter{}
 	for name, values := range q.r.URL.Query() {
 		var err error
@@ -335,7 +357,7 @@ func keyAction(do func(context.Context, int64) (*registry.Key, error)) action {
 	}
 }
 
-func (a *api) reveal(q *ask) (any, error) {
+func (a *API) reveal(q *ask) (any, error) {
 	id, err := q.id()
 	if err != nil {
 		return nil, err
@@ -351,7 +373,7 @@ func (a *api) reveal(q *ask) (any, error) {
 	return &issued{plain, k}, nil
 }
 
-func (a *api) rotate(q *ask) (any, error) {
+func (a *API) rotate(q *ask) (any, error) {
 	id, err := q.id()
 	if err != nil {
 		return nil, err
@@ -370,7 +392,7 @@ func (a *api) rotate(q *ask) (any, error) {
 	return &issued{plain, k}, nil
 }
 
-func (a *api) setScopes(q *ask) (any, error) {
+func (a *API) setScopes(q *ask) (any, error) {
 	id, err := q.id()
 	if err != nil {
 		return nil, err
@@ -393,12 +415,12 @@ func (q *ask) list(name string) (list []string, err error) {
 	return list, nil
 }
 
-func (a *api) listScopes(q *ask) (any, error) {
+func (a *API) listScopes(q *ask) (any, error) {
 	list, err := a.Control.Scopes(q.ctx)
 	return map[string]any{"scopes": list}, err
 }
 
-func (a *api) createScope(q *ask) (any, error) {
+func (a *API) createScope(q *ask) (any, error) {
 	var code, name string
 	var tools []string
 	if err := q.take(map[string]any{"scope_code": &code, "scope_name": &name, "tools": &tools}); err != nil {
@@ -407,9 +429,9 @@ func (a *api) createScope(q *ask) (any, error) {
 	return a.Control.CreateScope(q.ctx, code, name, tools...)
 }
 
-func (a *api) scope(q *ask) (any, error) { return a.Control.Scope(q.ctx, q.r.PathValue("code")) }
+func (a *API) scope(q *ask) (any, error) { return a.Control.Scope(q.ctx, q.r.PathValue("code")) }
 
-func (a *api) setTools(q *ask) (any, error) {
+func (a *API) setTools(q *ask) (any, error) {
 	tools, err := q.list("tools")
 	if err != nil {
 		return nil, err
@@ -417,16 +439,16 @@ func (a *api) setTools(q *ask) (any, error) {
 	return a.Control.SetTools(q.ctx, q.r.PathValue("code"), tools)
 }
 
-func (a *api) enableScope(on bool) action {
+func (a *API) enableScope(on bool) action {
 	return func(q *ask) (any, error) { return a.Control.EnableScope(q.ctx, q.r.PathValue("code"), on) }
 }
 
-func (a *api) listTools(q *ask) (any, error) {
+func (a *API) listTools(q *ask) (any, error) {
 	list, err := a.Control.Tools(q.ctx)
 	return map[string]any{"tools": list}, err
 }
 
-func (a *api) enableTool(on bool) action {
+func (a *API) enableTool(on bool) action {
 	return func(q *ask) (any, error) { return a.Control.EnableTool(q.ctx, q.r.PathValue("name"), on) }
 }
 
@@ -445,7 +467,7 @@ var statuses = map[problem.Code]int{
 }
 
 // fail answers with an error, in the form of those of tool calls. What a database says goes into the log alone.
-func (a *api) fail(w http.ResponseWriter, r *http.Request, id string, err error) {
+func (a *API) fail(w http.ResponseWriter, r *http.Request, id string, err error) {
 	var p *problem.Problem
 	if !errors.As(err, &p) {
 		p = &problem.Problem{Code: problem.DataIntegrity, Message: "internal error", Err: err}
