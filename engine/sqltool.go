@@ -148,6 +148,7 @@ func (e *Engine) sqlTool(ctx context.Context, who *policy.Principal, t *schema.T
 		limit = min(int64(t.SQL.MaxRows), e.opts.SQL.Max)
 	}
 	if b := t.SQL.Bypass; b != nil {
+		traceBypass(ctx, b)
 		e.opts.Log.Info("row rules bypassed", "tool", t.Name, "request", call.Request, "principal", who.Name, "key", who.Key, "owner", b.Owner, "reason", b.Reason)
 	}
 	return e.runForeign(ctx, &foreignCall{who: asTool(who), st: st, given: given, limit: limit, free: t.SQL.Bypass != nil})
@@ -263,6 +264,7 @@ func (e *Engine) renderForeign(ctx context.Context, c *foreignCall, fence bool) 
 	if err != nil {
 		return nil, err
 	}
+	traceRules(ctx, v)
 	f := &sqlgen.Foreign{Statement: c.st.Statement, Shadows: map[*sqltext.Table]*plan.Shadow{}, Given: func(name string) sqlgen.Given { return c.given[name] }}
 	for i, t := range tables {
 		f.Shadows[t] = list[i]

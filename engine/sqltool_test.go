@@ -125,6 +125,26 @@ func TestSQLTool(t *testing.T) {
 	})
 }
 
+// What an audit keeps of a SQL tool: the row rules that decided, or who answers for it that they were bypassed.
+func TestSQLToolTrace(t *testing.T) {
+	testdb.Each(t, func(t *testing.T, on testdb.Engine) {
+		b := sqlToolBench(t, on)
+		for _, c := range []struct{ tool, rules, bypass string }{
+			{"everything", "", "the boss: the auditor counts"},
+			{"tasks", "team:2", ""},
+			{"people", "team:2", ""},
+		} {
+			var tr engine.Trace
+			if _, err := b.engine.CallTool(engine.WithTrace(t.Context(), &tr), auditor, engine.Call{Tool: c.tool, Args: []byte("{}")}); err != nil {
+				t.Fatal(err)
+			}
+			if got := strings.Join(tr.Rules(), " "); got != c.rules || tr.Bypass() != c.bypass || len(tr.Statements()) == 0 {
+				t.Errorf("%s: rules %q, want %q; bypass %q, want %q; %d statements", c.tool, got, c.rules, tr.Bypass(), c.bypass, len(tr.Statements()))
+			}
+		}
+	})
+}
+
 // A bypass of row rules is told with who answers for it.
 func TestSQLToolBypassIsLogged(t *testing.T) {
 	var log strings.Builder

@@ -6,12 +6,14 @@ import (
 	"sync"
 
 	"resq/engine/policy"
+	"resq/schema"
 )
 
 // A Trace gathers what was done for one call, for its record in an audit. The zero value is ready.
 type Trace struct {
 	mu         sync.Mutex
 	rules      []string
+	bypass     string
 	statements []string
 }
 
@@ -30,6 +32,13 @@ func (t *Trace) Rules() []string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return slices.Clone(t.rules)
+}
+
+// Bypass says who answers for it that row rules were bypassed, and why: "owner: reason"; "" is that none were.
+func (t *Trace) Bypass() string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.bypass
 }
 
 // Statements are the texts of the statements that ran, each once, without their arguments. They are for Fingerprint:
@@ -61,6 +70,15 @@ func traceRules(ctx context.Context, v *policy.View) {
 				t.rules = append(t.rules, name)
 			}
 		}
+	}
+}
+
+// traceBypass notes that a call bypasses row rules.
+func traceBypass(ctx context.Context, b *schema.Bypass) {
+	if t, _ := ctx.Value(traceKey{}).(*Trace); t != nil {
+		t.mu.Lock()
+		defer t.mu.Unlock()
+		t.bypass = b.Owner + ": " + b.Reason
 	}
 }
 

@@ -70,7 +70,8 @@ type Entry struct {
 	Outcome string   `json:"outcome,omitempty"` // ok, error, denied or rate_limited
 	Address string   `json:"client_ip,omitempty"`
 	Version int      `json:"schema_version,omitempty"`
-	Rules   []string `json:"rules,omitempty"` // that decided about rows
+	Rules   []string `json:"rules,omitempty"`  // that decided about rows
+	Bypass  string   `json:"bypass,omitempty"` // of row rules: who answers for it, and why
 
 	Lost   int    `json:"lost,omitempty"`   // entries before this one that could not be written
 	Reason string `json:"reason,omitempty"` // of open: start, size or fault

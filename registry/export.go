@@ -70,7 +70,7 @@ func Export(w io.Writer, dir string, from, to time.Time, format string) error {
 var columns = []string{
 	"time", "chain", "seq", "event", "request_id", "principal", "key_id", "client", "tool", "resource", "connection", "op_id",
 	"code", "rows", "ms", "statement", "catalog", "args_hmac", "args", "changes", "detail", "prev",
-	"user_id", "outcome", "client_ip", "schema_version", "rules",
+	"user_id", "outcome", "client_ip", "schema_version", "rules", "bypass",
 }
 
 func row(e *Entry) []string {
@@ -78,7 +78,7 @@ func row(e *Entry) []string {
 		e.Time.Format(time.RFC3339Nano), e.Chain, strconv.FormatUint(e.Seq, 10), e.Event, e.Request, e.Principal, e.Key, e.Client, e.Tool,
 		e.Resource, e.Connection, e.Operation, e.Code, strconv.Itoa(e.Rows), strconv.FormatInt(e.Ms, 10), e.Statement, e.Catalog,
 		e.ArgumentsHMAC, string(e.Arguments), string(e.Changes), e.Detail, e.Prev,
-		e.User, e.Outcome, e.Address, strconv.Itoa(e.Version), strings.Join(e.Rules, " "),
+		e.User, e.Outcome, e.Address, strconv.Itoa(e.Version), strings.Join(e.Rules, " "), e.Bypass,
 	}
 	for i, c := range cells {
 		if c != "" && strings.ContainsRune("=+-@\t\r", rune(c[0])) { // a spreadsheet would run it

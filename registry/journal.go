@@ -39,6 +39,7 @@ type Call struct {
 	Client     string   // address
 	Version    int      // of the answer's form
 	Rules      []string // that decided about rows
+	Bypass     string   // of row rules: who answers for it, and why; "" is none
 	Statements []string // texts, of which the fingerprints are kept
 }
 
@@ -218,12 +219,12 @@ func (c *Call) entry() Entry {
 	}
 	e := Entry{
 		Event: EventCall, Request: c.Request, Principal: c.Principal, Key: c.Key, Tool: c.Tool, Code: code, Rows: c.Rows, Ms: c.Took.Milliseconds(),
-		Statement: strings.Join(c.Statements, " "), Arguments: c.Arguments, User: c.User, Outcome: c.Outcome, Address: c.Client, Version: c.Version, Rules: c.Rules,
+		Statement: strings.Join(c.Statements, " "), Arguments: c.Arguments, User: c.User, Outcome: c.Outcome, Address: c.Client, Version: c.Version, Rules: c.Rules, Bypass: c.Bypass,
 	}
 	return e
 }
 
-const callColumns = "INSERT INTO mcp_audit_log (request_id, token_id, user_id, principal, key_id, tool_name, args_masked, outcome, error_code, row_count, duration_ms, client_ip, schema_version, rules, sql_hash, create_time) VALUES "
+const callColumns = "INSERT INTO mcp_audit_log (request_id, token_id, user_id, principal, key_id, tool_name, args_masked, outcome, error_code, row_count, duration_ms, client_ip, schema_version, rules, bypass, sql_hash, create_time) VALUES "
 
 // keepCalls writes calls in one statement: all of them, or none.
 func (c *Control) keepCalls(ctx context.Context, calls []Call) error {
@@ -235,9 +236,9 @@ func (c *Control) keepCalls(ctx context.Context, calls []Call) error {
 			token = k.Token
 		}
 		args = append(args, k.Request, token, nullable(k.User), nullable(k.Principal), nullable(k.Key), cut(k.Tool, 64), string(k.Arguments), k.Outcome, nullable(k.Code),
-			k.Rows, k.Took.Milliseconds(), nullable(k.Client), k.Version, nullable(strings.Join(k.Rules, " ")), nullable(strings.Join(k.Statements, " ")), moment{k.Time})
+			k.Rows, k.Took.Milliseconds(), nullable(k.Client), k.Version, nullable(strings.Join(k.Rules, " ")), nullable(k.Bypass), nullable(strings.Join(k.Statements, " ")), moment{k.Time})
 	}
-	_, err := c.exec(ctx, c.db, callColumns+strings.TrimSuffix(strings.Repeat("("+marks(16)+"),", len(calls)), ","), args...)
+	_, err := c.exec(ctx, c.db, callColumns+strings.TrimSuffix(strings.Repeat("("+marks(17)+"),", len(calls)), ","), args...)
 	return err
 }
 
@@ -259,6 +260,7 @@ type KeptCall struct {
 	Client    string    `json:"client_ip,omitempty"`
 	Version   int       `json:"schema_version"`
 	Rules     string    `json:"rules,omitempty"`
+	Bypass    string    `json:"bypass,omitempty"`
 	SQL       string    `json:"sql_hash,omitempty"`
 }
 
@@ -268,7 +270,7 @@ func (c *Control) Calls(ctx context.Context, token int64, limit int) ([]KeptCall
 	if token != 0 {
 		where, args = " WHERE token_id = ?", append(args, token)
 	}
-	rows, err := c.rows(ctx, c.db, "SELECT id, create_time, request_id, COALESCE(token_id, 0), COALESCE(user_id, ''), COALESCE(principal, ''), COALESCE(key_id, ''), tool_name, COALESCE(args_masked, ''), outcome, COALESCE(error_code, ''), row_count, duration_ms, COALESCE(client_ip, ''), COALESCE(schema_version, 0), COALESCE(rules, ''), COALESCE(sql_hash, '') FROM mcp_audit_log"+where+" ORDER BY id DESC LIMIT ?",
+	rows, err := c.rows(ctx, c.db, "SELECT id, create_time, request_id, COALESCE(token_id, 0), COALESCE(user_id, ''), COALESCE(principal, ''), COALESCE(key_id, ''), tool_name, COALESCE(args_masked, ''), outcome, COALESCE(error_code, ''), row_count, duration_ms, COALESCE(client_ip, ''), COALESCE(schema_version, 0), COALESCE(rules, ''), COALESCE(bypass, ''), COALESCE(sql_hash, '') FROM mcp_audit_log"+where+" ORDER BY id DESC LIMIT ?",
 		append(args, limit)...)
 	if err != nil {
 		return nil, c.fault(err)
@@ -278,7 +280,7 @@ func (c *Control) Calls(ctx context.Context, token int64, limit int) ([]KeptCall
 	for rows.Next() {
 		var k KeptCall
 		var at moment
-		if err := rows.Scan(&k.ID, &at, &k.Request, &k.Token, &k.User, &k.Principal, &k.Key, &k.Tool, &k.Arguments, &k.Outcome, &k.Code, &k.Rows, &k.Ms, &k.Client, &k.Version, &k.Rules, &k.SQL); err != nil {
+		if err := rows.Scan(&k.ID, &at, &k.Request, &k.Token, &k.User, &k.Principal, &k.Key, &k.Tool, &k.Arguments, &k.Outcome, &k.Code, &k.Rows, &k.Ms, &k.Client, &k.Version, &k.Rules, &k.Bypass, &k.SQL); err != nil {
 			return nil, c.fault(err)
 		}
 		k.Time = at.Time

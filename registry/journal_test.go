@@ -31,7 +31,7 @@ func TestJournal(t *testing.T) {
 		for i := range 350 {
 			j.Add(Call{Time: at, Request: fmt.Sprintf("r%d", i), Token: int64(i % 2), Key: "k", User: "42", Principal: "user:42", Tool: "res-query",
 				Arguments: []byte(`{"resource":"User","conditions":{"type":"and","exprs":[{"field":"phone","operator":"=","token":"secret"},{"field":"name","operator":"=","token":"13812345678"}]}}`), Outcome: "ok", Rows: 7, Took: 1234 * time.Millisecond, Client: "::1", Version: 2,
-				Rules: []string{"own:1", "site:2"}, Statements: []string{"SELECT 2", "SELECT 1"}})
+				Rules: []string{"own:1", "site:2"}, Bypass: "the boss: =counts", Statements: []string{"SELECT 2", "SELECT 1"}})
 		}
 		j.Add(Call{Time: at, Request: "last", Outcome: "denied", Code: "PERMISSION_DENIED", Arguments: []byte(strings.Repeat("x", 20_000))})
 		done := make(chan struct{})
@@ -43,7 +43,7 @@ func TestJournal(t *testing.T) {
 			t.Fatalf("%d calls, %d dropped, %v", len(list), j.Dropped(), err)
 		}
 		want := KeptCall{ID: list[1].ID, Time: at, Request: "r349", Token: 1, User: "42", Principal: "user:42", Key: "k", Tool: "res-query", Arguments: keptArguments,
-			Outcome: "ok", Rows: 7, Ms: 1234, Client: "::1", Version: 2, Rules: "own:1 site:2", SQL: list[1].SQL}
+			Outcome: "ok", Rows: 7, Ms: 1234, Client: "::1", Version: 2, Rules: "own:1 site:2", Bypass: "the boss: =counts", SQL: list[1].SQL}
 		if list[1] != want || len(want.SQL) != 33 || strings.Contains(want.SQL, "SELECT") {
 			t.Errorf("%+v\n%+v", list[1], want)
 		}
@@ -66,7 +66,7 @@ func TestJournal(t *testing.T) {
 			}
 			if strings.Contains(line, `"r349"`) {
 				for _, part := range []string{`"key_id":"k"`, `"tool":"res-query"`, `"code":"OK"`, `"rows":7`, `"ms":1234`, `"args":` + keptArguments, `"user_id":"42"`,
-					`"outcome":"ok"`, `"client_ip":"::1"`, `"schema_version":2`, `"rules":["own:1","site:2"]`, `"statement":"` + want.SQL + `"`} {
+					`"outcome":"ok"`, `"client_ip":"::1"`, `"schema_version":2`, `"rules":["own:1","site:2"]`, `"bypass":"the boss: =counts"`, `"statement":"` + want.SQL + `"`} {
 					if !strings.Contains(line, part) {
 						t.Errorf("no %s in %s", part, line)
 					}

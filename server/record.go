@@ -51,7 +51,7 @@ func (s *Server) record(ctx context.Context, c caller, d *definition, r *Reply, 
 		call.Code = code
 	}
 	if c.trace != nil {
-		call.Rules, call.Statements = c.trace.Rules(), c.trace.Statements()
+		call.Rules, call.Bypass, call.Statements = c.trace.Rules(), c.trace.Bypass(), c.trace.Statements()
 	}
 	s.opts.Record(call)
 }
@@ -70,6 +70,7 @@ type Call struct {
 	Client     string   // address; "" over stdio
 	Version    int      // of the answer's form; 0 is one that does not exist
 	Rules      []string // that decided about rows
+	Bypass     string   // who answers for it that row rules were bypassed, and why; "" is that none were
 	Statements []string // that ran, without their arguments; only for Fingerprint
 }
 

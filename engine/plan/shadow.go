@@ -79,11 +79,12 @@ func (b *binder) shadow(c Cover) *Shadow {
 		}
 		// Every resource that declares the table has its say, and all speak of one row: the source of each has one name.
 		in := &Source{ID: id, Code: r.Code, Resource: r, guarded: true}
-		grant := b.view.Rows(r)
-		if c.Free || grant.All {
-			continue
+		if c.Free {
+			continue // not asked, so that no record has it as a rule that decided
 		}
-		s.where = and(s.where, b.rule(in, grant, 1))
+		if grant := b.view.Rows(r); !grant.All {
+			s.where = and(s.where, b.rule(in, grant, 1))
+		}
 	}
 	for _, name := range c.Columns {
 		s.add(name, c.Use.Masked(name))
