@@ -314,7 +314,7 @@ func (c *Control) EnableTool(ctx context.Context, name string, enabled bool) (*T
 
 // opens reads which tools each scope opens that is enabled.
 func (c *Control) opens(ctx context.Context) (map[string][]string, error) {
-	rows, err := c.rows(ctx, c.db, "SELECT s.scope_code, x.tool_name FROM agent_scope s JOIN agent_scope_tool x ON x.scope_id = s.id WHERE s.status = 1 ORDER BY s.scope_code, x.tool_name")
+	rows, err := c.rows(ctx, c.reads, "SELECT s.scope_code, x.tool_name FROM agent_scope s JOIN agent_scope_tool x ON x.scope_id = s.id WHERE s.status = 1 ORDER BY s.scope_code, x.tool_name")
 	if err != nil {
 		return nil, err
 	}
