@@ -241,7 +241,7 @@ func TestPreviewEndsWithUser(t *testing.T) {
 		do := b.changes(userOf(2))
 		preview := do("res-update", args)
 		for _, c := range []struct{ change, back, want string }{
-			{"UPDATE login SET enabled = FALSE WHERE id = 2", "UPDATE login SET enabled = TRUE WHERE id = 2", "CONFLICT"},
+			{"UPDATE login SET enabled = FALSE WHERE id = 2", "UPDATE login SET enabled = TRUE WHERE id = 2", "UNAUTHENTICATED"},
 			{"UPDATE login SET agent_id = 30 WHERE id = 2", "UPDATE login SET agent_id = 10 WHERE id = 2", "CONFLICT"},
 			{"UPDATE login SET isagent = 0 WHERE id = 2", "UPDATE login SET isagent = 1 WHERE id = 2", "CONFLICT"},
 		} {
