@@ -147,6 +147,9 @@ func (t *Tokens) verify(ctx context.Context, token string) (*policy.Principal, e
 		return nil, errors.New("it is not signed by an algorithm that is taken here")
 	}
 	head := parsed.Headers[0]
+	if kind, named := head.ExtraHeaders[jose.HeaderType]; named && !accessType(kind) {
+		return nil, errors.New("its type (typ) is not that of an access token")
+	}
 	key, err := t.keys.find(ctx, head.KeyID, head.Algorithm)
 	if err != nil {
 		return nil, err
@@ -172,6 +175,17 @@ func (t *Tokens) verify(ctx context.Context, token string) (*policy.Principal, e
 		return nil, errors.New("its claims are no object")
 	}
 	return t.principal(ctx, std, claims)
+}
+
+// accessType says whether a typ is of access tokens (RFC 9068) or says nothing of what the token is for. The same issuer signs other
+// tokens with the same keys: those of a logout, for instance.
+func accessType(kind any) bool {
+	text, _ := kind.(string)
+	switch strings.TrimPrefix(strings.ToLower(text), "application/") {
+	case "at+jwt", "jwt":
+		return true
+	}
+	return false
 }
 
 // unopened says that the scopes of a token cannot be looked up now.

@@ -96,8 +96,15 @@ func (i *issuer) claims(change func(map[string]any)) map[string]any {
 }
 
 func (i *issuer) sign(alg jose.SignatureAlgorithm, key any, id string, claims map[string]any) string {
+	return i.typed("at+jwt", alg, key, id, claims)
+}
+
+func (i *issuer) typed(typ jose.ContentType, alg jose.SignatureAlgorithm, key any, id string, claims map[string]any) string {
 	i.t.Helper()
-	opts := (&jose.SignerOptions{}).WithType("at+jwt")
+	opts := &jose.SignerOptions{}
+	if typ != "" {
+		opts = opts.WithType(typ)
+	}
 	if id != "" {
 		opts = opts.WithHeader("kid", id)
 	}
@@ -153,6 +160,10 @@ func TestTokens(t *testing.T) {
 		{"RS256", good, true},
 		{"ES256", i.sign(jose.ES256, i.ec, "ec", i.claims(nil)), true},
 		{"EdDSA", i.sign(jose.EdDSA, i.ed, "ed", i.claims(nil)), true},
+		{"without a type", i.typed("", jose.RS256, i.rsa, "rsa", i.claims(nil)), true},
+		{"a JWT that says no more", i.typed("JWT", jose.RS256, i.rsa, "rsa", i.claims(nil)), true},
+		{"the media type in full", i.typed("application/AT+JWT", jose.RS256, i.rsa, "rsa", i.claims(nil)), true},
+		{"a token of a logout", i.typed("logout+jwt", jose.RS256, i.rsa, "rsa", i.claims(nil)), false},
 		{"several audiences", set("aud", []string{"other", audience}), true},
 		{"ended a moment ago, by clocks that differ", set("exp", i.now.Add(-20*time.Second).Unix()), true},
 		{"an algorithm that is not taken", i.sign(jose.PS256, i.rsa, "rsa", i.claims(nil)), false},

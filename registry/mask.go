@@ -42,29 +42,65 @@ func MaskText(s string) string {
 	return string(append(b, s[from:]...))
 }
 
-// phoneAt finds a mobile number at a place: 13800001111, also as 138-0000-1111 or 138 0000 1111, and behind +86.
+// phoneAt finds a mobile number at a place: 13800001111, also as 138-0000-1111, 138 0000 1111, (138)00001111 or in full-width
+// digits, and behind 0, 86 or 0086. With one point among its digits it is a decimal.
 func phoneAt(s string, i int) (n int, with string) {
-	if s[i] != '1' || i+1 >= len(s) || s[i+1] < '3' || s[i+1] > '9' {
-		return 0, ""
-	}
-	if i > 0 && isDigit(s[i-1]) && !strings.HasSuffix(s[:i], "86") || i > 2 && isDigit(s[i-1]) && isDigit(s[i-3]) {
+	if d, _ := digitAt(s, i); d != '1' || !dialled(s[:i]) {
 		return 0, ""
 	}
 	digits := make([]byte, 0, 11)
-	j := i
-	for ; j < len(s) && len(digits) < 11; j++ {
-		switch c := s[j]; {
-		case isDigit(c):
-			digits = append(digits, c)
-		case (c == ' ' || c == '-') && (len(digits) == 3 || len(digits) == 7) && isDigit(s[j-1]):
+	j, between, points := i, byte(0), 0
+	for j < len(s) && len(digits) < 11 {
+		d, width := digitAt(s, j)
+		switch {
+		case width > 0:
+			digits = append(digits, d)
+			between = 0
+		case strings.IndexByte(" -.)", s[j]) >= 0 && len(digits) >= 3 && len(digits) <= 7 && (between == 0 || between == ')'):
+			if width, between = 1, s[j]; between == '.' {
+				points++
+			}
 		default:
 			return 0, ""
 		}
+		j += width
 	}
-	if len(digits) < 11 || j < len(s) && isDigit(s[j]) {
+	if len(digits) < 11 || digits[1] < '3' || points == 1 {
 		return 0, ""
 	}
+	if j < len(s) {
+		if _, more := digitAt(s, j); more > 0 {
+			return 0, ""
+		}
+	}
 	return j - i, string(digits[:3]) + "****" + string(digits[7:])
+}
+
+// dialled says whether a mobile number can begin after s: what stands there is no part of a longer number.
+func dialled(s string) bool {
+	before := ""
+	for len(before) < 5 {
+		r, width := utf8.DecodeLastRuneInString(s)
+		if r >= '０' && r <= '９' {
+			r += '0' - '０'
+		}
+		if r < '0' || r > '9' {
+			break
+		}
+		before, s = string(r)+before, s[:len(s)-width]
+	}
+	return before == "" || before == "0" || before == "86" || before == "0086"
+}
+
+// digitAt reads a digit, full-width ones too; the width is 0 where there is none.
+func digitAt(s string, i int) (d byte, width int) {
+	if isDigit(s[i]) {
+		return s[i], 1
+	}
+	if r, n := utf8.DecodeRuneInString(s[i:]); r >= '０' && r <= '９' {
+		return byte(r - '０' + '0'), n
+	}
+	return 0, 0
 }
 
 func isDigit(c byte) bool { return c >= '0' && c <= '9' }
@@ -73,7 +109,8 @@ func isWord(c byte) bool {
 	return c == '_' || isDigit(c) || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= utf8.RuneSelf
 }
 
-// secretAt finds a key at a place: one that this program made, or whatever follows the word Bearer.
+// secretAt finds a key at a place: one that this program made, in capitals or not, a signed token (JWT), or whatever follows
+// the word Bearer.
 func secretAt(s string, i int) (n int, with string) {
 	if i > 0 && isWord(s[i-1]) {
 		return 0, ""
@@ -88,6 +125,9 @@ func secretAt(s string, i int) (n int, with string) {
 		}
 		return 0, ""
 	}
+	if n := tokenAt(s[i:]); n > 0 {
+		return n, hidden
+	}
 	j := i
 	for j < len(s) && (s[j] >= 'a' && s[j] <= 'z' || isDigit(s[j])) {
 		j++
@@ -96,13 +136,35 @@ func secretAt(s string, i int) (n int, with string) {
 		return 0, ""
 	}
 	k := j + 1
-	for k < len(s) && (s[k] >= 'A' && s[k] <= 'Z' || s[k] >= '2' && s[k] <= '7') {
+	for k < len(s) && (s[k] >= 'A' && s[k] <= 'Z' || s[k] >= 'a' && s[k] <= 'z' || s[k] >= '2' && s[k] <= '7') {
 		k++
 	}
 	if k-j-1 < 40 {
 		return 0, ""
 	}
 	return k - i, s[i:j+1] + hidden
+}
+
+// tokenAt is the length of a JWT that s begins with: three parts, the first of which is the base64 of an object.
+func tokenAt(s string) int {
+	if !strings.HasPrefix(s, "eyJ") {
+		return 0
+	}
+	end := 0
+	for part := range 3 {
+		from := end
+		for end < len(s) && (s[end] == '-' || isWord(s[end]) && s[end] < utf8.RuneSelf) {
+			end++
+		}
+		if part == 2 {
+			return end
+		}
+		if end-from < 8 || end == len(s) || s[end] != '.' {
+			return 0
+		}
+		end++
+	}
+	return end
 }
 
 // telling are the names of members that hold secrets, whatever tool they are for.

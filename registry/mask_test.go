@@ -8,6 +8,7 @@ import (
 
 // B-014: phone numbers as 138****5678, in whatever way they are written; keys not at all.
 func TestMaskText(t *testing.T) {
+	const signed = "eyJhbGciOiJFZERTQSJ9.eyJzdWIiOiJhbm4ifQ.c2lnbmF0dXJl-_0"
 	key := "xqak_" + strings.Repeat("ABCDEFGH234567", 4)[:52]
 	for in, want := range map[string]string{
 		"":                                   "",
@@ -17,6 +18,17 @@ func TestMaskText(t *testing.T) {
 		"+8613812345678":                     "+86138****5678",
 		"联系人13812345678，谢谢":                  "联系人138****5678，谢谢",
 		"a13812345678,19912345678":           "a138****5678,199****5678",
+		"008613812345678 or 013812345678":    "0086138****5678 or 0138****5678",
+		"13812-345678":                       "138****5678",
+		"138.1234.5678":                      "138****5678",
+		"(138)12345678, (138) 1234-5678":     "(138****5678, (138****5678",
+		"１３８１２３４５６７８":                        "138****5678",
+		"８６１３８１２３４５６７８":                      "８６138****5678",
+		"138.12345678":                       "138.12345678",
+		"1００138123456789":                    "1００138123456789",
+		strings.ToLower(key):                 "xqak_***",
+		"token " + signed + ", sent":         "token ***, sent",
+		"eyJ.no.token eyJhbGciOiJ.x":         "eyJ.no.token eyJhbGciOiJ.x",
 		"12812345678":                        "12812345678",
 		"138123456789":                       "138123456789",
 		"913812345678":                       "913812345678",

@@ -10,6 +10,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"resq/engine/policy"
 	"resq/schema/problem"
 )
 
@@ -290,10 +291,19 @@ func (c *Control) Tools(ctx context.Context) ([]Tool, error) {
 	return list, c.fault(rows.Err())
 }
 
-// EnableTool says whether a tool can be used at all, by whatever key. The error is a problem.
+// EnableTool says whether a tool can be used at all, by whatever key. The name may be in either spelling. The error is a problem.
 func (c *Control) EnableTool(ctx context.Context, name string, enabled bool) (*Tool, error) {
+	known, err := c.Tools(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for _, t := range known {
+		if policy.ToolKey(t.Name) == policy.ToolKey(name) {
+			name = t.Name
+		}
+	}
 	t := &Tool{Name: name}
-	err := c.change(ctx, func(tx *sql.Tx) error {
+	err = c.change(ctx, func(tx *sql.Tx) error {
 		var category, title sql.NullString
 		err := c.row(ctx, tx, "SELECT category, title FROM mcp_tool WHERE tool_name = ?", name).Scan(&category, &title)
 		if errors.Is(err, sql.ErrNoRows) {

@@ -69,7 +69,7 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	running, cut := context.WithCancelCause(context.WithoutCancel(ctx))
 	defer cut(nil)
 	srv := &http.Server{
-		Handler:           handler,
+		Handler:           behind(s.opts.Proxies, handler),
 		ReadHeaderTimeout: headerTime,
 		IdleTimeout:       idleTime,
 		MaxHeaderBytes:    16 << 10,

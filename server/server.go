@@ -9,6 +9,7 @@ import (
 	"errors"
 	"log/slog"
 	"net/http"
+	"net/netip"
 	"sync/atomic"
 	"time"
 
@@ -86,6 +87,8 @@ type Options struct {
 	Hosts []string
 	// Origins are the browser origins that may ask, such as https://console.example. There are none by default.
 	Origins []string
+	// Proxies are those whose X-Forwarded-For says who calls. There are none by default.
+	Proxies []netip.Prefix
 
 	// Secret binds session ids to their principal. Replicas that share it accept each other's sessions; nil is
 	// a random one.

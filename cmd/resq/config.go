@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"net/netip"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -40,6 +41,7 @@ type config struct {
 	Keys       access.Keys
 	Hosts      []string
 	Origins    []string
+	Proxies    []netip.Prefix
 	Limits     query.Limits
 	MaxBytes   int
 	Timeout    time.Duration
@@ -125,9 +127,16 @@ func (r *configReader) file(n *yaml.Node, c *config) {
 		"principals": func(n *yaml.Node) { r.principals(n, c) },
 		"hosts":      func(n *yaml.Node) { c.Hosts = r.texts(n) },
 		"origins":    func(n *yaml.Node) { c.Origins = r.origins(n) },
-		"limits":     func(n *yaml.Node) { r.limits(n, &c.Limits) },
-		"maxBytes":   func(n *yaml.Node) { c.MaxBytes = int(r.count(n)) },
-		"timeout":    func(n *yaml.Node) { c.Timeout = r.duration(n) },
+		"proxies": func(n *yaml.Node) {
+			list, bad := server.ParseProxies(r.texts(n))
+			if bad >= 0 {
+				r.tell(r.items(n)[bad], "such as 10.0.0.5 or 10.0.0.0/8", "this is neither an address nor a network")
+			}
+			c.Proxies = list
+		},
+		"limits":   func(n *yaml.Node) { r.limits(n, &c.Limits) },
+		"maxBytes": func(n *yaml.Node) { c.MaxBytes = int(r.count(n)) },
+		"timeout":  func(n *yaml.Node) { c.Timeout = r.duration(n) },
 		"secret": func(n *yaml.Node) {
 			if c.Secret = r.text(n); len(c.Secret) < secretLength {
 				r.tell(n, "such as: openssl rand -hex 32", "the secret is shorter than %d characters", secretLength)

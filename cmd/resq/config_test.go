@@ -32,6 +32,7 @@ principal: alice
 state: var
 lang: zh
 hosts: [db.example]
+proxies: [10.0.0.5, 10.1.0.0/16]
 origins: ["https://console.example"]
 maxBytes: 50000
 timeout: 7s
@@ -66,6 +67,9 @@ principals:
 	}
 	if c.Listen != "0.0.0.0:8088" || c.Principal != "alice" || c.Lang != "zh" || c.MaxBytes != 50000 || c.Timeout != 7*time.Second || c.State != filepath.Join("etc", "var") {
 		t.Errorf("%+v", c)
+	}
+	if len(c.Proxies) != 2 || c.Proxies[0].String() != "10.0.0.5/32" || c.Proxies[1].String() != "10.1.0.0/16" {
+		t.Errorf("proxies %v", c.Proxies)
 	}
 	if !reflect.DeepEqual(c.Catalog, []string{filepath.Join("etc", "catalog"), "/abs/one.yaml"}) || !reflect.DeepEqual(c.Packs, []string{"store"}) {
 		t.Errorf("catalog %v, packs %v", c.Catalog, c.Packs)
@@ -139,6 +143,7 @@ func TestConfigMistakes(t *testing.T) {
 		"traces: {ratio: 2, endpoint: \"a\"}\n":                         {`c:1:17: "2" is not a share`, `c:1:30: "a" is no URL of a collector`},
 		"traces: {ratio: 1}\n":                                          {`c:1:9: traces go to an endpoint or to a file`},
 		"lang: fr\n":                                                    {`c:1:7: "fr" is not possible here · one of: en, zh`},
+		"proxies: [10.0.0.1, front.example]\n":                          {`c:1:21: this is neither an address nor a network`},
 		"origins: [console.example]\n":                                  {`c:1:11: the origin "console.example" must be`},
 		"principal: bo\nprincipals: {bob: {}}\n":                        {`c:1:12: no principal "bo" is declared`},
 		"principals: {bob: {scopes: [raed]}}\n":                         {`c:1:29: "raed" is not possible here · nearest: read`},

@@ -87,7 +87,7 @@ func serve(cmd *cobra.Command, from *source, how serving) error {
 		}
 	}
 	opts := server.Options{
-		Version: version, Lang: o.lang, Local: o.local, Hosts: o.config.Hosts, Origins: o.config.Origins, Log: log,
+		Version: version, Lang: o.lang, Local: o.local, Hosts: o.config.Hosts, Origins: o.config.Origins, Proxies: o.config.Proxies, Log: log,
 		Profile: profile, Secret: o.secret,
 	}
 	scoped := o.config.JWT != nil && o.config.JWT.Claims.Tools != ""

@@ -262,6 +262,9 @@ func read(w http.ResponseWriter, r *http.Request) ([]byte, error) {
 	if r.Method == http.MethodGet {
 		return nil, nil
 	}
+	if coding := r.Header.Get("Content-Encoding"); coding != "" && !strings.EqualFold(coding, "identity") {
+		return nil, &problem.Problem{Code: problem.InvalidArgument, Message: "the body must not be compressed"}
+	}
 	raw, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
 	var large *http.MaxBytesError
 	switch {
@@ -340,7 +343,13 @@ func (u *userID) UnmarshalJSON(raw []byte) error {
 		}
 		return err
 	}
-	return json.Unmarshal(raw, (*string)(u))
+	if err := json.Unmarshal(raw, (*string)(u)); err != nil {
+		return err
+	}
+	if strings.TrimSpace(string(*u)) != string(*u) { // it would be another user than the one it looks like
+		return errors.New("an id does not begin or end with a blank")
+	}
+	return nil
 }
 
 // issued is a key with the key itself.
@@ -415,6 +424,9 @@ func keyAction(do func(context.Context, int64) (*registry.Key, error)) action {
 
 func (a *API) reveal(q *ask) (any, error) {
 	id, err := q.id()
+	if err == nil {
+		err = q.take(nil)
+	}
 	if err != nil {
 		return nil, err
 	}

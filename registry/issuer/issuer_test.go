@@ -48,10 +48,12 @@ func TestIssuer(t *testing.T) {
 			t.Fatal(err)
 		}
 		plain := ""
+		coding := ""
 		ask := func(method, path, body string) (int, string) {
 			r := httptest.NewRequest(method, Path+path, strings.NewReader(body))
 			r.Header.Set("Authorization", "Bearer "+credential)
 			r.Header.Set("Content-Type", "application/json")
+			r.Header.Set("Content-Encoding", coding)
 			w := httptest.NewRecorder()
 			api.ServeHTTP(w, r)
 			if w.Header().Get("Cache-Control") != "no-store" || !json.Valid(w.Body.Bytes()) {
@@ -86,6 +88,8 @@ func TestIssuer(t *testing.T) {
 			{"GET", "keys/99", "", 404, `there is no key`},
 			{"GET", "keys/xqak_secret", "", 400, `named by its number`},
 			{"POST", "keys/1/reveal", "", 200, `"key":"resq_`},
+			{"POST", "keys/1/reveal", `{"x":1}`, 400, `"at":"/x"`},
+			{"POST", "keys", `{"name":"b","user_id":" 42 "}`, 400, `"at":"/user_id"`},
 			{"POST", "keys/1/disable", "", 200, `"state":"disabled"`},
 			{"POST", "keys/1/enable", "{}", 200, `"state":"active"`},
 			{"POST", "keys/1/enable", `{"x":1}`, 400, `"at":"/x"`},
@@ -103,6 +107,7 @@ func TestIssuer(t *testing.T) {
 			{"GET", "scopes/reading", "", 200, `"scope_code":"reading"`},
 			{"GET", "tools", "", 200, `{"tools":[{"tool_name":"res-query","enabled":true}]}`},
 			{"POST", "tools/res-query/disable", "", 200, `"enabled":false`},
+			{"POST", "tools/res_query/enable", "", 200, `"tool_name":"res-query","enabled":true`},
 			{"POST", "tools/nosuch/disable", "", 404, `there is no tool`},
 			{"DELETE", "keys/1", "", 404, `nothing at this path`},
 			{"GET", "nosuch", "", 404, `nothing at this path`},
@@ -121,6 +126,10 @@ func TestIssuer(t *testing.T) {
 			} else if strings.Contains(body, `"key":"`) != (strings.HasSuffix(step.path, "reveal") || strings.HasSuffix(step.path, "rotate") || step.path == "keys" && step.method == "POST") && status == 200 {
 				t.Errorf("%s %s: %s", step.method, step.path, body)
 			}
+		}
+		coding = "gzip"
+		if status, body := ask("POST", "keys", `{"name":"compressed"}`); status != 400 || !strings.Contains(body, "compressed") {
+			t.Errorf("a body that says it is compressed: %d %s", status, body)
 		}
 		// What was done, and to what, is in the record.
 		for _, want := range []registry.Call{
