@@ -244,7 +244,7 @@ func TestBudgetRealRedis(t *testing.T) {
 	client := redis.NewClient(&redis.Options{Addr: "127.0.0.1:6379"})
 	defer client.Close()
 	if err := client.Ping(t.Context()).Err(); err != nil {
-		t.Skip("SKIPPED LOUDLY: no Redis at 127.0.0.1:6379; TestBudgetShared starts one of its own")
+		testdb.Skip(t, "no Redis at 127.0.0.1:6379; TestBudgetShared starts one of its own")
 	}
 	b := budgets(t, BudgetOptions{Redis: patiently("redis://127.0.0.1:6379"), Prefix: fmt.Sprintf("resq-test-%d", time.Now().UnixNano()), Default: policy.Budget{CallsPerMinute: 2}})
 	who := keyed("a", policy.Budget{})

@@ -359,7 +359,7 @@ func TestTokenKeysFile(t *testing.T) {
 	t.Setenv("GODEBUG", "rsa1024min=0")
 	small, err := rsa.GenerateKey(rand.Reader, 1024)
 	if err != nil {
-		t.Skip("this Go makes no small keys: ", err)
+		t.Fatal(err)
 	}
 	if fits(&jose.JSONWebKey{Key: &small.PublicKey}, "RS256") {
 		t.Error("1024 bits are enough")

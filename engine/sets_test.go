@@ -94,7 +94,7 @@ func siteCode(id int) string {
 }
 
 // Sets of every size are applied alike: as lists and as tables of one argument, in reads, nested requests, walks, writes
-// and what takes them back, and none is cut (issue of sets across connections; B-031).
+// and what takes them back, and none is cut (B-031).
 func TestSetSizes(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, on testdb.Engine) {
 		b := newSizes(t, on)

@@ -46,7 +46,7 @@ func Packs() []Pack {
 		{Name: "store", Files: folder("store"), Databases: []Database{{"store", store.Version, store.Fill}}},
 		{Name: "xiaoqu", Files: folder("xiaoqu"), Databases: xiaoquDatabases(), Redis: "redis", Keys: xiaoqu.Keys, People: []Person{
 			{"head", "1", "head office, sees everything"},
-			{"agent", "2", "an agent with a sub-agent, a delegated agent and an authorised property"},
+			{"agent", "2", "an agent with a subordinate, a delegated agent and an authorised property"},
 			{"sales", "3", "sells, and does not lead the sales department"},
 			{"nobody", "4", "an agent whose sets are empty"},
 			{"service", "", "a service without a user"},

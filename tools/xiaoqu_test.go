@@ -35,7 +35,7 @@ var update = flag.Bool("update", false, "rewrite the expected answers")
 // people are the five principals of the pack (B-050).
 var people = map[string]*policy.Principal{
 	"head":    {Name: "head", Key: "head", User: "1"},
-	"agent":   {Name: "agent", Key: "agent", User: "2"},   // with a sub-agent, a delegated agent and an authorised property
+	"agent":   {Name: "agent", Key: "agent", User: "2"},   // with a subordinate, a delegated agent and an authorised property
 	"sales":   {Name: "sales", Key: "sales", User: "3"},   // who does not lead the department
 	"nobody":  {Name: "nobody", Key: "nobody", User: "4"}, // an agent without an agent of its own
 	"service": {Name: "service", Key: "service"},
