@@ -208,6 +208,32 @@ func (h *health) forget() {
 	h.at = time.Time{}
 }
 
+// watchTime is between two looks at connections that nobody asks anything.
+const watchTime = 10 * time.Second
+
+// Watch looks now and then whether the connections of the backend answer, until ctx ends, so that tools of one that is
+// down are not listed even where nobody calls them.
+func (s *Server) Watch(ctx context.Context) {
+	tick := time.NewTicker(watchTime)
+	defer tick.Stop()
+	for {
+		s.look(ctx)
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+	}
+}
+
+func (s *Server) look(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, pingTime)
+	defer cancel()
+	backend := s.lend()
+	defer backend.release()
+	_ = backend.Ping(ctx) // whose backend remembers what is wrong
+}
+
 // ready says whether every connection answers.
 func (s *Server) ready(ctx context.Context) bool {
 	h := &s.health
