@@ -53,10 +53,12 @@ func migratedControl(t *testing.T, e testdb.Engine) (*Control, ControlOptions) {
 	return c, o
 }
 
-// alterations are the steps that make no table.
-const alterations = 1
+// controlSteps is how many steps make the control database: one a table, one that alters a table, and one that makes the
+// last three at once.
+const controlSteps = 10
 
-var controlTables = []string{"agent_api_key", "agent_scope", "agent_scope_tool", "token_scope", "mcp_tool", "mcp_audit_log", "resq_control"}
+var controlTables = []string{"agent_api_key", "agent_scope", "agent_scope_tool", "token_scope", "mcp_tool", "mcp_audit_log", "resq_control",
+	"alembic_version", "resources", "tools", "tool_bindings", "validation_attachments"}
 
 // C-003, dependencies.md 9: the steps go up, down and up again, are made once by whoever starts first, and are
 // recorded.
@@ -87,7 +89,7 @@ func TestMigrations(t *testing.T) {
 				}
 			}
 			list, err := c.Status(t.Context())
-			if err != nil || len(list) != len(controlTables)+alterations {
+			if err != nil || len(list) != controlSteps {
 				t.Fatalf("%v %v", list, err)
 			}
 			for _, m := range list {
@@ -96,21 +98,21 @@ func TestMigrations(t *testing.T) {
 				}
 			}
 		}
-		if steps != len(controlTables)+alterations {
-			t.Errorf("four starters made %d steps of %d", steps, len(controlTables)+alterations)
+		if steps != controlSteps {
+			t.Errorf("four starters made %d steps of %d", steps, controlSteps)
 		}
 		there(true)
-		if list, err := c.Down(t.Context(), false); err != nil || len(list) != 1 || list[0].Version != int64(len(controlTables)+alterations) {
+		if list, err := c.Down(t.Context(), false); err != nil || len(list) != 1 || list[0].Version != controlSteps {
 			t.Fatalf("one step down: %v %v", list, err)
 		}
-		if list, err := c.Down(t.Context(), true); err != nil || len(list) != len(controlTables)+alterations-1 {
+		if list, err := c.Down(t.Context(), true); err != nil || len(list) != controlSteps-1 {
 			t.Fatalf("all steps down: %v %v", list, err)
 		}
 		there(false)
 		if list, err := c.Down(t.Context(), false); err != nil || len(list) != 0 {
 			t.Errorf("below the ground: %v %v", list, err)
 		}
-		if list, err := c.Up(t.Context()); err != nil || len(list) != len(controlTables)+alterations {
+		if list, err := c.Up(t.Context()); err != nil || len(list) != controlSteps {
 			t.Fatalf("up again: %v %v", list, err)
 		}
 		there(true)
@@ -124,7 +126,7 @@ func TestMigrations(t *testing.T) {
 		if _, err := c.exec(t.Context(), c.db, "DELETE FROM "+migrationTable); err != nil {
 			t.Fatal(err)
 		}
-		if list, err := c.Up(t.Context()); err != nil || len(list) != len(controlTables)+alterations {
+		if list, err := c.Up(t.Context()); err != nil || len(list) != controlSteps {
 			t.Fatalf("after a death: %v %v", list, err)
 		}
 		if _, _, err := c.CreateKey(t.Context(), NewKey{Name: "works"}); err != nil {
@@ -602,7 +604,7 @@ func TestLookupBesideLock(t *testing.T) {
 	if owner, err := c.owner(soon, sumOf(plain)); err != nil || owner == nil || owner.User != "42" {
 		t.Errorf("the owner beside a lock: %+v %v", owner, err)
 	}
-	if _, _, err := c.disabled(soon); err != nil {
+	if _, _, _, err := c.disabled(soon); err != nil {
 		t.Errorf("the version beside a lock: %v", err)
 	}
 	if c.db.Stats().InUse == 0 {
@@ -675,6 +677,53 @@ func TestDirectoryOpens(t *testing.T) {
 		wait(2 * time.Second)
 		if got, err := d.Open(ctx, []string{"beta"}); err == nil || got != nil {
 			t.Errorf("away for too long: %v %v", got, err)
+		}
+	})
+}
+
+// B-022: where the tables were made anew under a running server, the server tells of its tools again, and they can be
+// switched off as before.
+func TestToolsAfterMigration(t *testing.T) {
+	testdb.Each(t, func(t *testing.T, e testdb.Engine) {
+		c, o := migratedControl(t, e)
+		if err := c.RegisterTools(t.Context(), []Tool{{Name: "res-query", Title: "Query", Category: "system"}, {Name: "a.list"}}); err != nil {
+			t.Fatal(err)
+		}
+		changes := make(chan struct{}, 100)
+		d, err := NewDirectory(t.Context(), c, DirectoryOptions{Principal: func(*Owner) *policy.Principal { return nil }, Changed: func() { changes <- struct{}{} }})
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		ended := make(chan struct{})
+		go func() { d.Run(ctx); close(ended) }()
+		t.Cleanup(func() { cancel(); <-ended })
+		other := openTest(t, o) // the command
+		if _, err := other.Down(t.Context(), true); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := other.Up(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		for end := time.Now().Add(10 * time.Second); ; time.Sleep(50 * time.Millisecond) {
+			list, err := other.Tools(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			if len(list) == 2 && list[1] == (Tool{Name: "res-query", Title: "Query", Category: "system", Enabled: true}) {
+				break
+			}
+			if time.Now().After(end) {
+				t.Fatalf("the tables made anew hold %v", list)
+			}
+		}
+		if _, err := other.EnableTool(t.Context(), "a_list", false); err != nil {
+			t.Fatal(err)
+		}
+		for end := time.Now().Add(10 * time.Second); d.Enabled("a.list"); time.Sleep(20 * time.Millisecond) {
+			if time.Now().After(end) {
+				t.Fatal("a tool that was switched off is still on")
+			}
 		}
 	})
 }

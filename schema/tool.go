@@ -15,7 +15,7 @@ type Tool struct {
 	Description Words
 	Category    string
 	Toolsets    []string
-	Kind        string // preset, sql or context
+	Kind        string // preset, sql, context, metadata, query or export
 	Lang        string // of what the engine itself says in answers: en or zh
 	Roles       []string
 	Params      []*Param
@@ -29,6 +29,8 @@ type Tool struct {
 	Preset *Preset
 	// SQL is what a tool of the kind sql asks; nil of others.
 	SQL *SQL
+	// Own is what this program's own tools on databases can be asked of; nil of others.
+	Own *Own
 
 	input  map[string][]byte // by language
 	output []byte
@@ -71,7 +73,7 @@ func (t *Tool) Param(name string) *Param {
 type Param struct {
 	Name        string
 	Description Words
-	Type        string // string, integer, number, boolean, date or enum
+	Type        string // string, integer, number, boolean, date or enum; of this program's own tools also values, a list of any scalars
 	Required    bool
 	Default     string // its text; HasDefault says whether there is one
 	HasDefault  bool
