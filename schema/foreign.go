@@ -241,7 +241,7 @@ func (c *Catalog) use(conn *Connection, t *sqltext.Table) (*Use, *problem.Proble
 		}
 		switch same(conn, r.Schema, t.Schema) {
 		case unsure:
-			return nil, notAllowed(t, "may be another one than the resource "+problem.Quote(r.Code)+" declares", "write it with the schema that the resource has, or without one")
+			return nil, notAllowed(t, "may be one with rules of its own", "write it with its schema, or without one")
 		case yes:
 			u.Resources = append(u.Resources, r)
 			u.Schema, u.Table = r.Schema, r.Table
@@ -256,7 +256,7 @@ func (c *Catalog) use(conn *Connection, t *sqltext.Table) (*Use, *problem.Proble
 		}
 		switch same(conn, m.Schema, t.Schema) {
 		case unsure:
-			return nil, notAllowed(t, "may be one with masks", "write it with its schema")
+			return nil, notAllowed(t, "may be one with rules of its own", "write it with its schema, or without one")
 		case yes:
 			u.mask(m.Column, m.Rule)
 		}

@@ -373,7 +373,7 @@ func (l *lexer) number() *fault {
 }
 
 // typed are the words that may stand right in front of a quote, and only say what kind of text it is.
-var typed = words("date time timestamp interval")
+var typed = words("date time timestamp timestamptz timetz interval")
 
 func (l *lexer) word() *fault {
 	from := l.i
