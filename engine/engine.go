@@ -63,10 +63,11 @@ type Options struct {
 	// Statements is how many of one key run at once on one connection, where its budget does not say: a quarter of the
 	// pool, and four at most. Below zero they are not counted.
 	Statements int
-	Spans      Spans   // of traces; nil is none
-	Control    string  // DSN of the control store, of connections with operations: control; made when it is not there
-	Audit      Auditor // of writes; nothing
-	Version    string  // of the program, for tools that tell it
+	Down       time.Duration // how long a database must be gone before its tools are; 5 s
+	Spans      Spans         // of traces; nil is none
+	Control    string        // DSN of the control store, of connections with operations: control; made when it is not there
+	Audit      Auditor       // of writes; nothing
+	Version    string        // of the program, for tools that tell it
 	// Values opens what keeps the values of a connection with the driver redis; without it such a connection is refused.
 	Values func(c *schema.Connection, timeout time.Duration) (Values, error)
 	Log    *slog.Logger // nothing
@@ -90,6 +91,7 @@ type Engine struct {
 	others   foreigners
 	run      calls
 	forms    forms
+	heard    *hearing
 }
 
 // A database is one connection's pool.
@@ -112,13 +114,9 @@ type database struct {
 // poolSize is the most connections of a pool when neither the catalog nor the driver says.
 const poolSize = 16
 
-// Check finds what is wrong with a catalog's row rules and sets that only an engine can see. The error is a
-// problem.List with places in the files. New does the same.
-func Check(cat *schema.Catalog) error { return plan.Check(cat) }
-
 // engineOn is an engine with all that is known from the catalog alone.
 func engineOn(cat *schema.Catalog, opts Options) *Engine {
-	return &Engine{cat: cat, opts: opts, dbs: map[*schema.Connection]*database{}, kvs: map[*schema.Connection]Values{}, rules: rulesHash(cat), byRole: byRole(cat), writable: writable(cat)}
+	return &Engine{cat: cat, opts: opts, dbs: map[*schema.Connection]*database{}, kvs: map[*schema.Connection]Values{}, rules: rulesHash(cat), byRole: byRole(cat), writable: writable(cat), heard: &hearing{}}
 }
 
 // New makes an engine. It opens no connection yet; a connection whose driver or DSN is not understood is an
@@ -133,6 +131,9 @@ func New(cat *schema.Catalog, opts Options) (*Engine, error) {
 	if opts.Timeout == 0 {
 		opts.Timeout = 5 * time.Second
 	}
+	if opts.Down == 0 {
+		opts.Down = downTime
+	}
 	if opts.Now == nil {
 		opts.Now = time.Now
 	}
@@ -145,7 +146,7 @@ func New(cat *schema.Catalog, opts Options) (*Engine, error) {
 			return nil, err
 		}
 	}
-	if err := plan.Check(cat); err != nil {
+	if err := Check(cat); err != nil {
 		return nil, err
 	}
 	opts.Writes, opts.SQL = opts.Writes.filled(), opts.SQL.filled()
@@ -184,7 +185,9 @@ func (e *Engine) open(c *schema.Connection) error {
 		if err != nil {
 			return err
 		}
-		db := sqlx.NewDb(sql.OpenDB(in), d.Name())
+		x := &database{driver: d, timeout: timeout, shared: &shared{uses: 1}}
+		failed := func() { e.suspect(c.Name, x) }
+		db := sqlx.NewDb(sql.OpenDB(watched{in, failed}), d.Name())
 		n := c.Pool
 		if n == 0 {
 			n = poolSize
@@ -195,9 +198,9 @@ func (e *Engine) open(c *schema.Connection) error {
 		db.SetMaxOpenConns(n)
 		db.SetMaxIdleConns(n)
 		db.SetConnMaxIdleTime(5 * time.Minute)
-		x := &database{DB: db, driver: d, timeout: timeout, shared: &shared{uses: 1}, queue: newQueue(n, e.opts.Statements, timeout)}
+		x.DB, x.queue = db, newQueue(n, e.opts.Statements, timeout)
 		if c.Write {
-			if err := x.openWrite(c, n, e.opts); err != nil {
+			if err := x.openWrite(c, n, e.opts, failed); err != nil {
 				return errors.Join(err, db.Close())
 			}
 		}
@@ -209,7 +212,7 @@ func (e *Engine) open(c *schema.Connection) error {
 
 // openWrite makes the pool of writes: a few connections beside those of reads, and one alone where the database
 // takes one writer at a time.
-func (db *database) openWrite(c *schema.Connection, pool int, opts Options) error {
+func (db *database) openWrite(c *schema.Connection, pool int, opts Options, failed func()) error {
 	timeout := opts.Writes.Timeout
 	in, err := db.driver.Writer(c, timeout)
 	if err != nil {
@@ -220,7 +223,7 @@ func (db *database) openWrite(c *schema.Connection, pool int, opts Options) erro
 		n = 1
 	}
 	db.control = c.Control
-	db.write = sqlx.NewDb(sql.OpenDB(in), db.driver.Name())
+	db.write = sqlx.NewDb(sql.OpenDB(watched{in, failed}), db.driver.Name())
 	db.write.SetMaxOpenConns(n)
 	db.write.SetMaxIdleConns(n)
 	db.write.SetConnMaxIdleTime(5 * time.Minute)
@@ -237,6 +240,7 @@ func (e *Engine) Close() error {
 	}
 	for _, db := range e.dbs {
 		if db.shared.drop() {
+			db.shared.reach.stop()
 			errs = append(errs, db.Close())
 			if db.write != nil {
 				errs = append(errs, db.write.Close())
@@ -255,6 +259,7 @@ func (e *Engine) Ping(ctx context.Context) map[string]error {
 	for c, db := range e.dbs {
 		if err := db.PingContext(ctx); err != nil {
 			out[c.Name] = err
+			e.suspect(c.Name, db)
 		}
 	}
 	for c, kv := range e.kvs {

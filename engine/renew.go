@@ -16,6 +16,7 @@ type shared struct {
 	uses  int
 	open  sync.Map // ids of operations whose commit gave no word
 	clock atomic.Pointer[clock]
+	reach reach
 }
 
 func (s *shared) take() {
@@ -77,7 +78,7 @@ func (e *Engine) Renew(cat *schema.Catalog) (*Engine, error) {
 		return nil, err
 	}
 	n := engineOn(cat, e.opts)
-	n.seal, n.sign = e.seal, e.sign
+	n.seal, n.sign, n.heard = e.seal, e.sign, e.heard
 	for _, c := range cat.Connections {
 		if db := e.alike(c); db != nil {
 			db.shared.take()

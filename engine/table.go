@@ -70,6 +70,11 @@ const (
 	toolList = 20_000
 )
 
+func toolLimits(l query.Limits) query.Limits {
+	l.MaxRows, l.List, l.Fields, l.Joins, l.Queries = toolRows, toolList, 1000, 32, 256
+	return l
+}
+
 func (e *Engine) reading(ctx context.Context, who *policy.Principal) *reading {
 	who = asTool(who)
 	return e.readingIn(ctx, who, policy.For(e.cat, who))
@@ -85,7 +90,7 @@ func (e *Engine) readingWhole(ctx context.Context, who *policy.Principal, in *in
 
 func (e *Engine) readingIn(ctx context.Context, who *policy.Principal, v *policy.View) *reading {
 	o := e.options(ctx, v, nil)
-	o.Limits.MaxRows, o.Limits.List, o.Limits.Fields, o.Limits.Joins, o.Limits.Queries = toolRows, toolList, 1000, 32, 256
+	o.Limits = toolLimits(o.Limits)
 	return &reading{e: e, ctx: ctx, who: who, view: v, opts: o}
 }
 

@@ -19,6 +19,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"resq/engine"
@@ -55,6 +56,7 @@ type Control struct {
 	seals  []cipher.AEAD // the first seals; all of them open
 	log    *slog.Logger
 	now    func() time.Time
+	loaded atomic.Pointer[[]Tool] // that this process told of
 }
 
 // OpenControl opens a control database, and makes the file of SQLite where there is none. It makes no tables: that is

@@ -604,7 +604,7 @@ func TestLookupBesideLock(t *testing.T) {
 	if owner, err := c.owner(soon, sumOf(plain)); err != nil || owner == nil || owner.User != "42" {
 		t.Errorf("the owner beside a lock: %+v %v", owner, err)
 	}
-	if _, _, err := c.disabled(soon); err != nil {
+	if _, _, _, err := c.disabled(soon); err != nil {
 		t.Errorf("the version beside a lock: %v", err)
 	}
 	if c.db.Stats().InUse == 0 {
@@ -677,6 +677,53 @@ func TestDirectoryOpens(t *testing.T) {
 		wait(2 * time.Second)
 		if got, err := d.Open(ctx, []string{"beta"}); err == nil || got != nil {
 			t.Errorf("away for too long: %v %v", got, err)
+		}
+	})
+}
+
+// B-022: where the tables were made anew under a running server, the server tells of its tools again, and they can be
+// switched off as before.
+func TestToolsAfterMigration(t *testing.T) {
+	testdb.Each(t, func(t *testing.T, e testdb.Engine) {
+		c, o := migratedControl(t, e)
+		if err := c.RegisterTools(t.Context(), []Tool{{Name: "res-query", Title: "Query", Category: "system"}, {Name: "a.list"}}); err != nil {
+			t.Fatal(err)
+		}
+		changes := make(chan struct{}, 100)
+		d, err := NewDirectory(t.Context(), c, DirectoryOptions{Principal: func(*Owner) *policy.Principal { return nil }, Changed: func() { changes <- struct{}{} }})
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		ended := make(chan struct{})
+		go func() { d.Run(ctx); close(ended) }()
+		t.Cleanup(func() { cancel(); <-ended })
+		other := openTest(t, o) // the command
+		if _, err := other.Down(t.Context(), true); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := other.Up(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		for end := time.Now().Add(10 * time.Second); ; time.Sleep(50 * time.Millisecond) {
+			list, err := other.Tools(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			if len(list) == 2 && list[1] == (Tool{Name: "res-query", Title: "Query", Category: "system", Enabled: true}) {
+				break
+			}
+			if time.Now().After(end) {
+				t.Fatalf("the tables made anew hold %v", list)
+			}
+		}
+		if _, err := other.EnableTool(t.Context(), "a_list", false); err != nil {
+			t.Fatal(err)
+		}
+		for end := time.Now().Add(10 * time.Second); d.Enabled("a.list"); time.Sleep(20 * time.Millisecond) {
+			if time.Now().After(end) {
+				t.Fatal("a tool that was switched off is still on")
+			}
 		}
 	})
 }

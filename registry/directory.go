@@ -142,9 +142,14 @@ func (d *Directory) Run(ctx context.Context) {
 func (d *Directory) poll(ctx context.Context) (changed bool, err error) {
 	ctx, cancel := context.WithTimeout(ctx, lookTime)
 	defer cancel()
-	version, names, err := d.control.disabled(ctx)
+	version, names, lost, err := d.control.disabled(ctx)
 	if err != nil {
 		return false, err
+	}
+	if loaded := d.control.loaded.Load(); lost { // so what this server has can be listed, put into scopes and switched off again
+		if err := d.control.RegisterTools(ctx, *loaded); err != nil {
+			d.control.log.Warn("the control database was not told which tools there are", "error", err)
+		}
 	}
 	now := make(map[string]bool, len(names))
 	for _, n := range names {

@@ -17,6 +17,7 @@ import (
 	"unicode/utf8"
 
 	"resq/schema/problem"
+	"resq/schema/query"
 )
 
 // DefaultPrefix begins keys where the configuration names no other.
@@ -90,7 +91,13 @@ func (n *NewKey) check(now time.Time) error {
 			return invalid(f.at, "this is longer than %d characters, or holds some that cannot be shown", f.most)
 		}
 	}
+	whole, isWhole := query.Whole(n.User)
 	switch {
+	// Two spellings of one id would be two users with the same rows, neither of whom finds what the other began.
+	case strings.TrimSpace(n.User) != n.User:
+		return invalid("/user_id", "an id does not begin or end with a blank")
+	case isWhole && strconv.FormatInt(whole, 10) != n.User:
+		return invalid("/user_id", "a whole number is written without leading zeros, sign or fraction: %d", whole)
 	case strings.TrimSpace(n.Name) == "":
 		return invalid("/name", "a key needs a name that says what it is for")
 	case len(n.Scopes) > maxScopes:

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -133,6 +134,39 @@ func (c *Control) RemoveTools(ctx context.Context, code string, tools ...string)
 	})
 }
 
+// CheckTools fails for names of tools, in either spelling, that no server has loaded so far, and names those: a scope with
+// a misspelt tool opens nothing of what was meant, and says nothing of it. Before a first server has told of its tools
+// every name passes. The error is a problem.
+func (c *Control) CheckTools(ctx context.Context, tools []string) error {
+	known, err := c.Tools(ctx)
+	if err != nil || len(known) == 0 {
+		return err
+	}
+	names, there := make([]string, len(known)), map[string]bool{}
+	for i, t := range known {
+		names[i] = t.Name
+		there[policy.ToolKey(t.Name)] = true
+	}
+	var first *problem.Problem
+	var strange []string
+	for i, tool := range tools {
+		if there[policy.ToolKey(tool)] {
+			continue
+		}
+		if strange = append(strange, problem.Quote(tool)); first == nil {
+			first = &problem.Problem{Code: problem.InvalidArgument, At: "/tools/" + strconv.Itoa(i), Hint: problem.OneOf(tool, names)}
+		}
+	}
+	if first == nil {
+		return nil
+	}
+	first.Message = "no server has loaded " + strings.Join(strange[:min(len(strange), 10)], ", ")
+	if more := len(strange) - 10; more > 0 {
+		first.Message += " and " + strconv.Itoa(more) + " others"
+	}
+	return first
+}
+
 // SetTools is told with AddTools.
 func (c *Control) SetTools(ctx context.Context, code string, tools []string) (*Scope, error) {
 	return c.changeScope(ctx, code, func(tx *sql.Tx, id int64) error {
@@ -233,8 +267,10 @@ type Tool struct {
 }
 
 // RegisterTools tells of the tools that a server has loaded, so that they can be listed and disabled. What an admin
-// decided about a tool stays.
+// decided about a tool stays. Where they are lost later, because the tables were made anew, Run of a Directory tells of them again.
 func (c *Control) RegisterTools(ctx context.Context, tools []Tool) error {
+	tools = slices.Clone(tools)
+	c.loaded.Store(&tools)
 	known, err := c.Tools(ctx)
 	if err != nil {
 		return err
@@ -340,22 +376,29 @@ func (c *Control) opens(ctx context.Context) (map[string][]string, error) {
 	return tools, rows.Err()
 }
 
-// disabled gives the version of the database, and the tools that nobody can use.
-func (c *Control) disabled(ctx context.Context) (version int64, names []string, err error) {
+// disabled gives the version of the database, and the tools that nobody can use. lost says that there are none of those that
+// RegisterTools told of.
+func (c *Control) disabled(ctx context.Context) (version int64, names []string, lost bool, err error) {
 	if err := c.row(ctx, c.reads, "SELECT version FROM resq_control WHERE id = 1").Scan(&version); err != nil {
-		return 0, nil, err
+		return 0, nil, false, err
 	}
-	rows, err := c.rows(ctx, c.reads, "SELECT tool_name FROM mcp_tool WHERE enabled = 0 ORDER BY tool_name")
+	rows, err := c.rows(ctx, c.reads, "SELECT tool_name, enabled FROM mcp_tool ORDER BY tool_name")
 	if err != nil {
-		return 0, nil, err
+		return 0, nil, false, err
 	}
 	defer rows.Close()
+	there := map[string]bool{}
 	for rows.Next() {
 		var name string
-		if err := rows.Scan(&name); err != nil {
-			return 0, nil, err
+		var enabled int
+		if err := rows.Scan(&name, &enabled); err != nil {
+			return 0, nil, false, err
 		}
-		names = append(names, name)
+		if there[name] = true; enabled == 0 {
+			names = append(names, name)
+		}
 	}
-	return version, names, rows.Err()
+	loaded := c.loaded.Load()
+	lost = loaded != nil && slices.ContainsFunc(*loaded, func(t Tool) bool { return !there[t.Name] })
+	return version, names, lost, rows.Err()
 }

@@ -37,6 +37,7 @@ type Connection struct {
 	// Tables are those that SQL of others may read, as TABLE or SCHEMA.TABLE; empty allows all but the database's own.
 	Tables    []string
 	Functions []string // that SQL of others may call beside those that are always allowed
+	Tools     []string // groups of this program's own tools that it has: metadata, query, export
 	At        Pos
 }
 

@@ -39,6 +39,7 @@ func (l *loader) declareConnections() {
 			l.zone(f, d, c)
 			l.timeout(f, d, c)
 			l.dsn(f, d, c)
+			l.connectionTools(f, d, c)
 		}
 	}
 	// Deterministic, and after the files, so that a file's connection is found first.

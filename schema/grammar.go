@@ -23,7 +23,7 @@ type (
 		name, driver, dsn, dsnFile, mode, zone, timeout word
 		operations                                      word
 		pool                                            number
-		schemas, tables, functions                      []word
+		schemas, tables, functions, tools               []word
 	}
 	resDecl struct {
 		at                        place
@@ -154,6 +154,9 @@ var connTable = &table[connDecl]{
 			texts(func(c *connDecl) *[]word { return &c.tables }, aKey)},
 		{"functions", "Further functions that SQL tools may call, as FUNCTION or SCHEMA.FUNCTION. Only those that do nothing but calculate belong here.", false,
 			texts(func(c *connDecl) *[]word { return &c.functions }, aKey)},
+		{"tools", "Which of this server's own tools on databases the connection has: metadata (what tables and columns there are), query (SQL that clients write), " +
+			"export (its rows as a file; needs query). None is the default.", false,
+			choices(func(c *connDecl) *[]word { return &c.tools }, toolGroups...)},
 	},
 }
 

@@ -96,6 +96,9 @@ func (p *Param) schema(lang string) string {
 	if p.MaxLength > 0 {
 		each += `,"maxLength":` + strconv.Itoa(p.MaxLength)
 	}
+	if p.Type == "values" {
+		each = `"type":"array","items":{"type":["string","number","boolean","null"]}`
+	}
 	if p.Match == "in" {
 		each = `"type":"array","minItems":1,"items":{` + each + `}`
 	}

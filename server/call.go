@@ -43,7 +43,7 @@ func (s *Server) Call(ctx context.Context, who *policy.Principal, tool string, a
 
 // caller is a principal as it may use this server now.
 func (s *Server) caller(who *policy.Principal) caller {
-	return caller{who: who, verbs: s.verbs(who), offers: s.granted(who), enabled: s.opts.Enabled}
+	return caller{who: who, verbs: s.verbs(who), offers: s.granted(who), reaches: s.reaches(who), enabled: s.opts.Enabled}
 }
 
 // reply is call for whoever takes the answer as texts.
@@ -181,7 +181,9 @@ func (s *Server) run(ctx context.Context, c caller, d *definition, request strin
 	if who == nil {
 		return nil, &problem.Problem{Code: problem.Unauthenticated, Message: "no principal"}
 	}
-	if no := d.closed(c); no != nil {
+	// A write goes to the engine even where its connection is down: only it knows whether one like it was under way when
+	// the connection broke, and without a connection it refuses with the same code.
+	if no := d.closed(c); no != nil && !(no.Code == problem.Unavailable && d.verbs != 0) {
 		return nil, no
 	}
 	if c.version == 0 {
@@ -221,6 +223,18 @@ func (s *Server) granted(who *policy.Principal) func(tool string) bool {
 		backend := s.lend()
 		defer backend.release()
 		return backend.Offers(who, tool)
+	}
+}
+
+// reaches says whether the connections of a tool are there by now.
+func (s *Server) reaches(who *policy.Principal) func(d *definition) bool {
+	return func(d *definition) bool {
+		if d.offline {
+			return true
+		}
+		backend := s.lend()
+		defer backend.release()
+		return backend.Reaches(who, d.contract, d.verbs)
 	}
 }
 

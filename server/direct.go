@@ -174,7 +174,7 @@ func (s *Server) listed(version string, c caller) (listed, bool) {
 	if version != "" {
 		ask = `{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{"_meta":{"` + metaVersionKey + `":"` + version + `","` + metaCapsKey + `":{}}}}`
 	}
-	raw, err := json.Marshal(s.mcp.HandleMessage(withCaller(context.Background(), caller{who: c.who, verbs: c.verbs, offers: c.offers, enabled: c.enabled, view: c.view, version: c.version}), json.RawMessage(ask)))
+	raw, err := json.Marshal(s.mcp.HandleMessage(withCaller(context.Background(), caller{who: c.who, verbs: c.verbs, offers: c.offers, reaches: c.reaches, enabled: c.enabled, view: c.view, version: c.version}), json.RawMessage(ask)))
 	if err != nil {
 		return listed{}, false
 	}

@@ -35,6 +35,7 @@ type fake struct {
 	tools   []engine.Tool
 
 	describe error // of res-schema
+	reach    func(tool string, verbs engine.Verbs) bool
 }
 
 // Query answers by the resource: "slow" waits for its context, "panic" panics, "bad" has problems, "csv" has
@@ -89,6 +90,10 @@ func (f *fake) Tools(string) []engine.Tool {
 
 func (f *fake) Offers(who *policy.Principal, tool string) bool {
 	return !strings.HasPrefix(tool, "secret")
+}
+
+func (f *fake) Reaches(_ *policy.Principal, tool string, verbs engine.Verbs) bool {
+	return f.reach == nil || f.reach(tool, verbs)
 }
 
 func (f *fake) CallTool(_ context.Context, who *policy.Principal, call engine.Call) (*engine.Answer, error) {

@@ -7,7 +7,9 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"path"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -154,10 +156,24 @@ func (s *Server) handler(listen net.Addr) (http.Handler, func()) {
 	mux.HandleFunc("GET "+metricsPath, g.metrics())
 	mux.HandleFunc("GET /healthz", g.health(func(context.Context) bool { return true }, func() []byte { return nil }))
 	mux.HandleFunc("GET /readyz", g.health(s.ready, s.degradation))
-	return mux, func() {
+	return g.tidy(mux), func() {
 		hangUp()
 		_ = lib.Shutdown(context.Background()) // has no server of its own that could fail
 	}
+}
+
+// tidy lets nothing through whose path is not written plainly, such as //mcp. The library would lead there by a redirect,
+// which clients follow with or without their body and their key.
+func (g *guard) tidy(h http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if p := r.URL.Path; p != "" && p != "*" && strings.TrimSuffix(p, "/") != strings.TrimSuffix(path.Clean(p), "/") || strings.HasSuffix(p, "//") {
+			g.placed(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				g.refuse(w, r, nil, &refusal{status: http.StatusNotFound, code: problem.NotFound, message: "there is nothing at this path"})
+			})).ServeHTTP(w, r)
+			return
+		}
+		h.ServeHTTP(w, r)
+	})
 }
 
 // placed lets a handler answer requests to this server's own names only.
@@ -206,6 +222,32 @@ func (h *health) forget() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.at = time.Time{}
+}
+
+// watchTime is between two looks at connections that nobody asks anything.
+const watchTime = 10 * time.Second
+
+// Watch looks now and then whether the connections of the backend answer, until ctx ends, so that tools of one that is
+// down are not listed even where nobody calls them.
+func (s *Server) Watch(ctx context.Context) {
+	tick := time.NewTicker(watchTime)
+	defer tick.Stop()
+	for {
+		s.look(ctx)
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+	}
+}
+
+func (s *Server) look(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, pingTime)
+	defer cancel()
+	backend := s.lend()
+	defer backend.release()
+	_ = backend.Ping(ctx) // whose backend remembers what is wrong
 }
 
 // ready says whether every connection answers.

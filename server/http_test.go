@@ -319,3 +319,24 @@ func TestShutdownCuts(t *testing.T) {
 		t.Errorf("its client is told %+v", got)
 	}
 }
+
+// mcp.md 2.3: a path that is not written plainly is no path, and is not redirected: a client would follow with its key.
+func TestUntidyPaths(t *testing.T) {
+	s := newServer(t, newFake(), withKeys(Options{API: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { _, _ = io.WriteString(w, r.URL.Path) })}))
+	url := serveHTTP(t, s)
+	for path, status := range map[string]int{
+		"//mcp": 404, "/mcp//": 404, "/./mcp": 404, "/mcp/../mcp": 404, "//api/v1/keys": 404, "/api//v1/keys": 404, "/api/v1//keys": 404, "/api/v1/../v1/keys": 404, "/%2e%2e/mcp": 404,
+		"/healthz//": 404, "/api/v1/keys": 200, "/api/v1/keys/": 200, "/nothing": 404,
+	} {
+		a := exchange{path: path, body: `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`}.with("Authorization", "Bearer alice-key").do(t, url)
+		if a.status != status || a.header.Get("Location") != "" {
+			t.Errorf("%s: %d %v", path, a.status, a.header)
+		}
+		if status == 404 && path != "/nothing" && !strings.Contains(a.body, `"code":"NOT_FOUND_OR_FORBIDDEN"`) {
+			t.Errorf("%s: %s", path, a.body)
+		}
+	}
+	if a := (exchange{path: "//mcp"}).with("Host", "evil.example").do(t, url); a.status != http.StatusForbidden {
+		t.Errorf("a foreign host at a path that there is not: %d", a.status)
+	}
+}

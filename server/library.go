@@ -125,6 +125,7 @@ type caller struct {
 	who     *policy.Principal
 	still   func() *policy.Principal // who it is by now, nil when nobody any more; nil where that cannot change
 	offers  func(tool string) bool   // which of the catalog's tools it may use; nil is all
+	reaches func(d *definition) bool // whether its connections are there; nil is always
 	verbs   engine.Verbs             // what it can do with some resource or other
 	enabled func(tool string) bool   // of whoever it is; nil is every tool
 	args    []byte

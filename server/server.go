@@ -31,6 +31,8 @@ type Backend interface {
 	Tools(lang string) []engine.Tool
 	// Offers says whether a principal may use one of them.
 	Offers(who *policy.Principal, tool string) bool
+	// Reaches says whether the connections that a tool needs are there; verbs are what one of the server's own does.
+	Reaches(who *policy.Principal, tool string, verbs engine.Verbs) bool
 	// CallTool answers one of them.
 	CallTool(ctx context.Context, who *policy.Principal, call engine.Call) (*engine.Answer, error)
 	// Verbs is what a principal can do with some resource or other.

@@ -31,6 +31,8 @@ type definition struct {
 	added  bool         // beyond the published contract, so contract=seed leaves it out
 	bare   bool         // shown without hints
 
+	offline bool // needs no connection
+
 	contract string          // the name before a profile spelt it
 	output   json.RawMessage // what a tool of the catalog answers; nil of the server's own
 	once     bool            // a second call does no more than the first
@@ -67,7 +69,7 @@ type words struct {
 
 // order are the tools of this server in the order of tools/list, with what each asks of a principal.
 var order = []definition{
-	{Name: toolSchema, scopes: []string{"read"}, hint: "read"},
+	{Name: toolSchema, scopes: []string{"read"}, hint: "read", offline: true},
 	{Name: toolQuery, scopes: []string{"read"}, hint: "read"},
 	{Name: toolCreate, scopes: []string{"write"}, verbs: engine.Creates, hint: "add"},
 	{Name: toolUpdate, scopes: []string{"write"}, verbs: engine.Updates, hint: "change"},
@@ -107,7 +109,7 @@ func loadTools(lang string) (*toolbox, error) {
 			return nil, fmt.Errorf("tools/%s.json: no tool %s", lang, want.Name)
 		}
 		d := file.Tools[i]
-		d.scopes, d.verbs, d.hint, d.added = want.scopes, want.verbs, want.hint, want.added
+		d.scopes, d.verbs, d.hint, d.added, d.offline = want.scopes, want.verbs, want.hint, want.added, want.offline
 		var flat bytes.Buffer
 		if err := json.Compact(&flat, d.InputSchema); err != nil {
 			return nil, fmt.Errorf("tools/%s.json: %s: %w", lang, d.Name, err)
@@ -182,6 +184,8 @@ func (d *definition) closed(c caller) *problem.Problem {
 		why = "needs the scope " + strings.Join(d.scopes, " or ") + ", which this key does not have"
 	case d.verbs != 0 && d.verbs&c.verbs == 0:
 		why = "has nothing here that this key may change"
+	case c.reaches != nil && !c.reaches(d):
+		return &problem.Problem{Code: problem.Unavailable, Message: "the database of " + d.Name + " cannot be reached", Hint: "call again later; tools/list shows the tool again once it can", RetryAfter: 1}
 	default:
 		return nil
 	}

@@ -10,12 +10,14 @@ import (
 	"log/slog"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"resq/engine"
 	"resq/engine/policy"
+	"resq/registry"
 	"resq/schema/problem"
 	"resq/server"
 )
@@ -33,7 +35,8 @@ func explainCommand() *cobra.Command {
 		Long: "Show what becomes of a request for a principal: the tools that it may call, the row rules with the case that decides and the\n" +
 			"sizes of their sets, the masked and hidden fields, and the SQL with the types of its arguments. Without a request it shows\n" +
 			"the rules of every resource. Nothing is run but the queries of the principal and of the sets.\n" +
-			"NAME is a principal of the configuration, user:ID for whoever acts for that user, key:ID for the key of that number\n" +
+			"NAME is a principal of the configuration, user:ID for whoever acts for that user (a principal of the configuration, or the\n" +
+			"user's keys together; a user without either may read), key:ID for the key of that number\n" +
 			"(see resq keys list), or - for a key that is read from standard input: on a command line it would be seen by others.",
 		Example: `  resq explain --as alice
   resq explain --as key:3
@@ -153,7 +156,8 @@ func (o *opened) principal(ctx context.Context, as string, in io.Reader, log *sl
 		return who, keys.enabled, nil
 	}
 	if id, ok := strings.CutPrefix(as, "user:"); ok && id != "" {
-		return &policy.Principal{Name: as, User: id, Scopes: []string{"read", "write", "delete"}}, keys.enabled, nil
+		who, err := o.actingFor(ctx, keys, id)
+		return who, keys.enabled, err
 	}
 	if o.local != nil && as == o.local.Name {
 		return o.local, keys.enabled, nil
@@ -173,6 +177,74 @@ func (o *opened) principal(ctx context.Context, as string, in io.Reader, log *sl
 	}
 	// What was given may be a key all the same, so it is not repeated, nor looked up.
 	return nil, nil, fmt.Errorf("--as names no principal of the configuration; a key is named by its number, key:ID, or given on standard input, --as -%s", hint)
+}
+
+// actingFor is whoever acts for a user: the principal of the configuration that does, or the user's keys, which open their
+// tools together. A user that has neither may read, as somebody would whose token says no more. Where several principals
+// act for the user, each may do something else, so one of them has to be named.
+func (o *opened) actingFor(ctx context.Context, keys *keyring, id string) (*policy.Principal, error) {
+	var who *policy.Principal
+	var names []string
+	add := func(p *policy.Principal, name string) {
+		names = append(names, name)
+		if who == nil {
+			own := *p
+			own.Tools = maps.Clone(p.Tools)
+			who = &own
+			return
+		}
+		for _, s := range p.Scopes {
+			if !slices.Contains(who.Scopes, s) {
+				who.Scopes = append(slices.Clip(who.Scopes), s)
+			}
+		}
+		maps.Copy(who.Tools, p.Tools)
+	}
+	for _, name := range slices.Sorted(maps.Keys(o.config.Principals)) {
+		if p := o.config.Principals[name]; p.User == id {
+			add(p, name)
+		}
+	}
+	if configured := len(names); configured > 1 || configured == 1 && keys.control == nil {
+		return who, severalFor(id, names)
+	}
+	if keys.control != nil {
+		for after := int64(0); ; {
+			list, err := keys.control.Keys(ctx, registry.KeyFilter{User: id, After: after})
+			if err != nil {
+				return nil, failure{err}
+			}
+			if len(list) == 0 {
+				break
+			}
+			for _, k := range list {
+				if after = k.ID; k.State != registry.StateActive {
+					continue
+				}
+				p, err := numbered(ctx, keys, strconv.FormatInt(k.ID, 10))
+				if err != nil {
+					return nil, err
+				}
+				name := fmt.Sprint("key:", k.ID)
+				if who != nil && (who.Name != p.Name || who.Tools == nil) {
+					return nil, severalFor(id, append(names, name))
+				}
+				add(p, name)
+			}
+		}
+	}
+	if who == nil {
+		return &policy.Principal{Name: "user:" + id, User: id}, nil
+	}
+	return who, nil
+}
+
+// severalFor says that several act for a user.
+func severalFor(id string, names []string) error {
+	if len(names) < 2 {
+		return nil
+	}
+	return fmt.Errorf("several act for the user %s, and may do different things: name one of %s", problem.Quote(id), strings.Join(names, ", "))
 }
 
 // keyed is whoever a key belongs to that stands in the first line of in.

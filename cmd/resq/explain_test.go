@@ -94,3 +94,34 @@ func TestExplainKey(t *testing.T) {
 		}
 	})
 }
+
+// N4, B-002: user:ID is whoever acts for that user, with what its keys or its principal open, and no more.
+func TestExplainUser(t *testing.T) {
+	testdb.Each(t, func(t *testing.T, e testdb.Engine) {
+		config := controlledConfig(t, t.TempDir(), e, "principals:\n  alice: {user: 7, scopes: [read, write]}\n  bea: {user: 8, scopes: [read]}\n  ben: {user: 8, scopes: [write]}\n")
+		do(t, config, nil, "scopes", "create", "reading", "--tool", "res-query")
+		do(t, config, nil, "scopes", "create", "describing", "--tool", "res-schema")
+		do(t, config, nil, "keys", "create", "--name", "x", "--user", "42", "--scope", "reading")
+		do(t, config, nil, "keys", "create", "--name", "y", "--user", "42", "--scope", "describing")
+		do(t, config, nil, "keys", "create", "--name", "z", "--user", "9", "--scope", "reading")
+		do(t, config, nil, "keys", "create", "--name", "w", "--user", "9", "--scope", "describing", "--principal", "alice")
+		explain := func(as, want string) {
+			t.Helper()
+			code, out, errOut := resq(t, "", "explain", "--config", config, "--as", as)
+			if !strings.Contains(out+errOut, want) || (code == 0) != strings.HasPrefix(want, "tools: ") {
+				t.Errorf("%s, want %q: %d\n%s\n%s", as, want, code, out, errOut)
+			}
+		}
+		explain("user:42", "tools: res-schema, res-query\n")
+		do(t, config, nil, "keys", "disable", "2")
+		explain("user:42", "tools: res-query\n")
+		explain("user:99", "tools: res-schema, res-query, category.tree") // nobody: as a token that says no more
+		explain("user:8", "name one of bea, ben")
+		explain("user:9", "name one of key:3, key:4")
+		_, alice, _ := resq(t, "", "explain", "--config", config, "--as", "alice")
+		_, same, _ := resq(t, "", "explain", "--config", config, "--as", "user:7")
+		if alice == "" || alice != same {
+			t.Errorf("the principal of a user:\n%s\n%s", alice, same)
+		}
+	})
+}

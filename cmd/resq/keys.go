@@ -348,8 +348,27 @@ func scopesCommand() *cobra.Command {
 	create := &cobra.Command{Use: "create CODE", Short: "Make a scope", Args: cobra.ExactArgs(1)}
 	create.Flags().StringVar(&name, "name", "", "what people call it")
 	create.Flags().StringArrayVar(&tools, "tool", nil, "`name` of a tool in it; may be repeated")
+	var later bool
+	add := &cobra.Command{Use: "add-tool CODE TOOL…", Short: "Put tools into a scope", Args: cobra.MinimumNArgs(2)}
+	for _, c := range []*cobra.Command{create, add} {
+		c.Flags().BoolVar(&later, "later", false, "take tools that no server has loaded yet")
+	}
+	check := func(ctx context.Context, ctl *registry.Control, tools []string) error {
+		if later {
+			return nil
+		}
+		err := ctl.CheckTools(ctx, tools)
+		var p *problem.Problem
+		if errors.As(err, &p) && p.Code == problem.InvalidArgument {
+			p.Hint = strings.TrimPrefix(p.Hint+"; --later takes tools that come later", "; ")
+		}
+		return err
+	}
 	cmd.AddCommand(
 		controlCommand(create, func(ctx context.Context, ctl *registry.Control, _ *config, args []string) (any, error) {
+			if err := check(ctx, ctl, tools); err != nil {
+				return nil, err
+			}
 			return ctl.CreateScope(ctx, args[0], name, tools...)
 		}),
 		controlCommand(&cobra.Command{Use: "list", Short: "List scopes", Args: cobra.NoArgs}, func(ctx context.Context, ctl *registry.Control, _ *config, _ []string) (any, error) {
@@ -358,7 +377,10 @@ func scopesCommand() *cobra.Command {
 		controlCommand(&cobra.Command{Use: "show CODE", Short: "Show a scope", Args: cobra.ExactArgs(1)}, func(ctx context.Context, ctl *registry.Control, _ *config, args []string) (any, error) {
 			return ctl.Scope(ctx, args[0])
 		}),
-		controlCommand(&cobra.Command{Use: "add-tool CODE TOOL…", Short: "Put tools into a scope", Args: cobra.MinimumNArgs(2)}, func(ctx context.Context, ctl *registry.Control, _ *config, args []string) (any, error) {
+		controlCommand(add, func(ctx context.Context, ctl *registry.Control, _ *config, args []string) (any, error) {
+			if err := check(ctx, ctl, args[1:]); err != nil {
+				return nil, err
+			}
 			return ctl.AddTools(ctx, args[0], args[1:]...)
 		}),
 		controlCommand(&cobra.Command{Use: "remove-tool CODE TOOL…", Short: "Take tools out of a scope", Args: cobra.MinimumNArgs(2)}, func(ctx context.Context, ctl *registry.Control, _ *config, args []string) (any, error) {

@@ -217,7 +217,9 @@ func serve(cmd *cobra.Command, from *source, how serving) error {
 		both.Go(func() { failed[1] = s.ServeStdio(ctx, cmd.InOrStdin(), cmd.OutOrStdout()); stop() })
 	}
 	reload.opened, reload.server = o, s
+	o.engine.OnReach(s.Changed)
 	var reloading sync.WaitGroup
+	reloading.Go(func() { s.Watch(ctx) })
 	if ring.directory != nil {
 		ring.directory.Changed(s.Changed)
 		reloading.Go(func() { ring.directory.Run(ctx) })

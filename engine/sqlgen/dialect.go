@@ -34,6 +34,8 @@ type Dialect interface {
 	// Among writes In for a long list, whose values go as arguments that are read as tables; texts equal themselves
 	// alone. It says false, and writes nothing, where the database cannot.
 	Among(w *Writer, x *plan.List, v *Values) bool
+	// Multiplies says that the database searches one index for every pair of a long list's values and a query's rows.
+	Multiplies() bool
 	Like(w *Writer, x *plan.Like)
 	Match(w *Writer, x *plan.Match)
 	// Average writes AVG so that it gives all digits of a double.
@@ -115,6 +117,9 @@ func (ANSI) Column(w *Writer, c *plan.Column) { w.Column(c) }
 
 // Output writes the column.
 func (ANSI) Output(w *Writer, c *plan.Column) { w.Column(c) }
+
+// Multiplies is false.
+func (ANSI) Multiplies() bool { return false }
 
 // Bytes has nothing to do: by the standard's default a text equals itself alone.
 func (ANSI) Bytes(*Writer, func(*Writer)) bool { return false }

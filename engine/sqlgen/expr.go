@@ -2,6 +2,7 @@ package sqlgen
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"resq/engine/funcs"
@@ -97,13 +98,35 @@ func (w *Writer) logic(x *plan.Logic) {
 		word = " OR "
 	}
 	w.SQL("(")
-	for i, y := range x.Xs {
+	xs := x.Xs
+	if !x.Or && w.d.Multiplies() && slices.ContainsFunc(xs, long) {
+		xs = slices.Clone(xs)
+		slices.SortStableFunc(xs, func(a, b plan.Expr) int {
+			switch {
+			case long(a) && !long(b):
+				return -1
+			case long(b) && !long(a):
+				return 1
+			}
+			return 0
+		})
+	}
+	for i, y := range xs {
 		if i > 0 {
 			w.SQL(word)
 		}
 		w.Expr(y)
 	}
 	w.SQL(")")
+}
+
+// many is how many arguments make a list long beside a query.
+const many = 100
+
+// long says that e is a list that stands before the queries beside it; see in.
+func long(e plan.Expr) bool {
+	x, ok := e.(*plan.List)
+	return ok && len(x.Xs) > many
 }
 
 // among writes X IN (…); an empty list matches nothing.
@@ -147,6 +170,12 @@ func values(xs []plan.Expr) bool {
 // in writes X IN (query). A limit inside such a query is not understood by MySQL, but inside a derived
 // table it is.
 func (w *Writer) in(x *plan.Sub) {
+	// What was bound so far holds a list, which bounds the rows: the query is to say which of those, instead of being
+	// searched for once for each value of the list. As one side of a comparison it has no index.
+	if !x.Not && len(*w.args) > many && w.d.Multiplies() {
+		w.SQL("(")
+		defer func() { w.SQL(" = 1)") }()
+	}
 	if x.Exact && w.bytes() {
 		w.exactIn(x.X, x.Not, func() {}, func() {
 			w.SQL("SELECT ")

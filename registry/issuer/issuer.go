@@ -16,6 +16,7 @@ import (
 	"mime"
 	"net"
 	"net/http"
+	"path"
 	"slices"
 	"strconv"
 	"strings"
@@ -139,7 +140,7 @@ func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		a.fail(w, r, id, err)
 		return
 	}
-	if _, pattern := a.mux.Handler(r); pattern == "" {
+	if _, pattern := a.mux.Handler(r); pattern == "" || path.Clean(r.URL.Path) != r.URL.Path { // the library would redirect
 		id := newID()
 		a.record(r, registry.Call{Request: id, Tool: "api", Outcome: "error", Code: string(problem.NotFound)})
 		a.fail(w, r, id, &problem.Problem{Code: problem.NotFound, Message: "there is nothing at this path for this method; docs/keys.md lists what there is"})
@@ -256,7 +257,7 @@ func (q *ask) arguments(raw []byte) []byte {
 }
 
 // recorded are the members of bodies that are recorded. Any other may hold anything, a key among it.
-var recorded = []string{"name", "user_id", "principal", "scopes", "expire_time", "grace_seconds", "scope_code", "scope_name", "tools"}
+var recorded = []string{"name", "user_id", "principal", "scopes", "expire_time", "grace_seconds", "scope_code", "scope_name", "tools", "later"}
 
 func read(w http.ResponseWriter, r *http.Request) ([]byte, error) {
 	if r.Method == http.MethodGet {
@@ -343,13 +344,7 @@ func (u *userID) UnmarshalJSON(raw []byte) error {
 		}
 		return err
 	}
-	if err := json.Unmarshal(raw, (*string)(u)); err != nil {
-		return err
-	}
-	if strings.TrimSpace(string(*u)) != string(*u) { // it would be another user than the one it looks like
-		return errors.New("an id does not begin or end with a blank")
-	}
-	return nil
+	return json.Unmarshal(raw, (*string)(u))
 }
 
 // issued is a key with the key itself.
@@ -478,9 +473,13 @@ func (q *ask) list(name string) (list []string, err error) {
 		return nil, err
 	}
 	if list == nil {
-		return nil, &problem.Problem{Code: problem.InvalidArgument, At: "/" + name, Message: "this list is missing"}
+		return nil, lacks(name)
 	}
 	return list, nil
+}
+
+func lacks(name string) error {
+	return &problem.Problem{Code: problem.InvalidArgument, At: "/" + name, Message: "this list is missing"}
 }
 
 func (a *API) listScopes(q *ask) (any, error) {
@@ -491,7 +490,11 @@ func (a *API) listScopes(q *ask) (any, error) {
 func (a *API) createScope(q *ask) (any, error) {
 	var code, name string
 	var tools []string
-	if err := q.take(map[string]any{"scope_code": &code, "scope_name": &name, "tools": &tools}); err != nil {
+	later := false
+	if err := q.take(map[string]any{"scope_code": &code, "scope_name": &name, "tools": &tools, "later": &later}); err != nil {
+		return nil, err
+	}
+	if err := a.checkTools(q, tools, later); err != nil {
 		return nil, err
 	}
 	return a.Control.CreateScope(q.ctx, code, name, tools...)
@@ -500,11 +503,31 @@ func (a *API) createScope(q *ask) (any, error) {
 func (a *API) scope(q *ask) (any, error) { return a.Control.Scope(q.ctx, q.r.PathValue("code")) }
 
 func (a *API) setTools(q *ask) (any, error) {
-	tools, err := q.list("tools")
-	if err != nil {
+	var tools []string
+	later := false
+	if err := q.take(map[string]any{"tools": &tools, "later": &later}); err != nil {
+		return nil, err
+	}
+	if tools == nil {
+		return nil, lacks("tools")
+	}
+	if err := a.checkTools(q, tools, later); err != nil {
 		return nil, err
 	}
 	return a.Control.SetTools(q.ctx, q.r.PathValue("code"), tools)
+}
+
+// checkTools refuses tools that no server has loaded, where the request does not say that they come later.
+func (a *API) checkTools(q *ask, tools []string, later bool) error {
+	if later {
+		return nil
+	}
+	err := a.Control.CheckTools(q.ctx, tools)
+	var p *problem.Problem
+	if errors.As(err, &p) && p.Code == problem.InvalidArgument {
+		p.Hint = strings.TrimPrefix(p.Hint+"; \"later\": true takes tools that come later", "; ")
+	}
+	return err
 }
 
 func (a *API) enableScope(on bool) action {

@@ -86,6 +86,9 @@ func (d Dialect) Output(w *sqlgen.Writer, c *plan.Column) {
 	w.Column(c)
 }
 
+// Multiplies is true: without statistics, which few files have, SQLite takes the pairs for few.
+func (Dialect) Multiplies() bool { return true }
+
 // Bytes takes away a collation that the column declares, such as NOCASE.
 func (Dialect) Bytes(w *sqlgen.Writer, x func(w *sqlgen.Writer)) bool {
 	w.SQL("(")
