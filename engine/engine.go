@@ -114,10 +114,6 @@ type database struct {
 // poolSize is the most connections of a pool when neither the catalog nor the driver says.
 const poolSize = 16
 
-// Check finds what is wrong with a catalog's row rules and sets that only an engine can see. The error is a
-// problem.List with places in the files. New does the same.
-func Check(cat *schema.Catalog) error { return plan.Check(cat) }
-
 // engineOn is an engine with all that is known from the catalog alone.
 func engineOn(cat *schema.Catalog, opts Options) *Engine {
 	return &Engine{cat: cat, opts: opts, dbs: map[*schema.Connection]*database{}, kvs: map[*schema.Connection]Values{}, rules: rulesHash(cat), byRole: byRole(cat), writable: writable(cat), heard: &hearing{}}
@@ -150,7 +146,7 @@ func New(cat *schema.Catalog, opts Options) (*Engine, error) {
 			return nil, err
 		}
 	}
-	if err := plan.Check(cat); err != nil {
+	if err := Check(cat); err != nil {
 		return nil, err
 	}
 	opts.Writes, opts.SQL = opts.Writes.filled(), opts.SQL.filled()

@@ -115,16 +115,7 @@ func (c *presetCall) lookups(l *loaded, r *schema.Read) error {
 		if list == nil {
 			continue
 		}
-		q := &query.Request{Resource: x.Source.Code, Limit: toolRows, Format: query.Columns, Fields: []query.Field{{Code: x.Key.Code, Alias: "k"}}}
-		for _, f := range x.Fields {
-			if f == x.Key { // which an output may show as well
-				q.Fields = append(q.Fields, query.Field{Code: f.Code, Alias: "again"})
-				continue
-			}
-			q.Fields = append(q.Fields, query.Field{Code: f.Code})
-		}
-		q.Conditions = &query.Node{Leaves: []*query.Leaf{amongTexts(x.Key, list.keys)}}
-		t, err := c.rows(q)
+		t, err := c.rows(lookupRequest(x, list.keys))
 		if err != nil {
 			return err
 		}
@@ -142,6 +133,20 @@ func (c *presetCall) lookups(l *loaded, r *schema.Read) error {
 		l.found[x] = f
 	}
 	return nil
+}
+
+// lookupRequest asks for the rows of a look-up with some keys.
+func lookupRequest(x *schema.Lookup, keys []string) *query.Request {
+	q := &query.Request{Resource: x.Source.Code, Limit: toolRows, Format: query.Columns, Fields: []query.Field{{Code: x.Key.Code, Alias: "k"}}}
+	for _, f := range x.Fields {
+		if f == x.Key { // which an output may show as well
+			q.Fields = append(q.Fields, query.Field{Code: f.Code, Alias: "again"})
+			continue
+		}
+		q.Fields = append(q.Fields, query.Field{Code: f.Code})
+	}
+	q.Conditions = &query.Node{Leaves: []*query.Leaf{amongTexts(x.Key, keys)}}
+	return q
 }
 
 // amongTexts is the condition that a field has one of some values.
@@ -229,10 +234,7 @@ func (c *presetCall) child(l *loaded, x *schema.Child) error {
 		}
 		q.Conditions.Leaves = append(q.Conditions.Leaves, amongTexts(x.Read.Fetch[on.Child].Field, keys[i].keys))
 	}
-	for _, g := range x.Groups {
-		path := x.Read.Source.Code + "." + g.Code
-		q.GroupBy = append(q.GroupBy, query.Item{Text: path, Field: path})
-	}
+	group(q, x)
 	if !c.counts(x.When) {
 		return c.total(rows, x, q)
 	}
@@ -268,6 +270,14 @@ func (c *presetCall) child(l *loaded, x *schema.Child) error {
 		c.args.notices = append(c.args.notices, words(c.tool.Lang, listCut, x.Name, strconvInt(q.Limit)))
 	}
 	return c.total(rows, x, q)
+}
+
+// group takes the rows of a child list together where it says so.
+func group(q *query.Request, x *schema.Child) {
+	for _, g := range x.Groups {
+		path := x.Read.Source.Code + "." + g.Code
+		q.GroupBy = append(q.GroupBy, query.Item{Text: path, Field: path})
+	}
 }
 
 // total counts the rows of a child list when an output shows their number.

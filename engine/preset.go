@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"resq/engine/policy"
 	"resq/schema"
@@ -79,6 +78,8 @@ type presetCall struct {
 	args *values
 	call Call
 	down bool // Redis was asked in vain, which is said once
+	// checking builds requests to find their faults: every part counts.
+	checking bool
 }
 
 // list answers with one page of records, and how many there are in all.
@@ -297,11 +298,29 @@ func (c *presetCall) request(r *schema.Read) *query.Request {
 	if len(q.Fields) == 0 {
 		q.Fields = []query.Field{{Code: r.Source.Fields[0].Code, Alias: "c0"}}
 	}
+	var inner *query.Node
+	if r.Query != nil {
+		from := c.instance(r.Query)
+		inner = &query.Node{}
+		if from.Conditions != nil {
+			inner.Children = []*query.Node{from.Conditions}
+		}
+		from.Conditions = inner
+		q.With = []query.With{{Code: r.Source.Code, Query: from}}
+	}
 	for _, cl := range r.Where {
-		c.clause(q.Conditions, cl)
+		c.clause(q.Conditions, inner, cl)
 	}
 	q.OrderBy = orderBy(r.Source, r.Order)
 	return q
+}
+
+// inner is where the conditions stand on what the query of a read begins with; nil where it reads a resource.
+func inner(q *query.Request, r *schema.Read) *query.Node {
+	if r.Query == nil {
+		return nil
+	}
+	return q.With[0].Query.Conditions
 }
 
 func orderBy(r *schema.Resource, list []schema.Sort) (out []query.Order) {
@@ -318,32 +337,31 @@ func orderBy(r *schema.Resource, list []schema.Sort) (out []query.Order) {
 	return out
 }
 
-// clause adds a condition where it counts.
-func (c *presetCall) clause(to *query.Node, cl *schema.Clause) {
+// clause adds a condition where it counts: what it says of the query's own resources inside it.
+func (c *presetCall) clause(to, inner *query.Node, cl *schema.Clause) {
 	if !c.counts(cl.When) {
 		return
 	}
-	if cl.Params == nil {
-		to.Children = append(to.Children, cl.Cond)
+	if len(cl.Cond.Children) > 0 || cl.Cond.Or || cl.Cond.Not {
+		if n := c.given(cl.Cond); n != nil {
+			to.Children = append(to.Children, n)
+		}
 		return
 	}
 	for _, l := range cl.Cond.Leaves {
-		if p := cl.Params[l]; p != nil {
-			v, given := c.args.of[p]
-			if !given {
-				continue
-			}
-			own := *l
-			own.Token = v.text
-			l = &own
+		into := to
+		if l.Resource != "" && inner != nil {
+			into = inner
 		}
-		to.Leaves = append(to.Leaves, l)
+		if l = c.givenLeaf(l); l != nil {
+			into.Leaves = append(into.Leaves, l)
+		}
 	}
 }
 
 // counts says whether a part of the tool counts in this call.
 func (c *presetCall) counts(w *schema.When) bool {
-	if w == nil {
+	if w == nil || c.checking {
 		return true
 	}
 	given := func(p *schema.Param) bool { _, ok := c.args.of[p]; return ok }
@@ -364,59 +382,39 @@ func (c *presetCall) filter(q *query.Request, r *schema.Read) {
 		if !given || over && !p.Overrides {
 			continue
 		}
-		switch {
-		case p.Exists != nil:
-			q.Conditions.Leaves = append(q.Conditions.Leaves, c.exists(p, v, r.Source))
-		case p.Field != "":
-			f, _ := r.Source.Field(p.Field)
-			q.Conditions.Leaves = append(q.Conditions.Leaves, matching(p, v, f))
-		}
+		c.narrow(q, r, p, v)
 	}
-	if len(q.Conditions.Leaves)+len(q.Conditions.Children) == 0 {
-		q.Conditions = nil
-	}
+	settle(q)
 }
 
-// exists is the condition that a row of another resource has the value of an argument.
-func (c *presetCall) exists(p *schema.Param, v value, of *schema.Resource) *query.Leaf {
-	x := p.Exists
-	q := &query.Request{Resource: x.Source.Code, Limit: -1, Format: query.Columns, Conditions: &query.Node{}, Fields: []query.Field{{Code: x.Field.Code}}}
-	if x.Source == of {
-		q.Code = "there"
+// settle leaves out conditions that hold nothing.
+func settle(q *query.Request) *query.Request {
+	q.Conditions = orNone(q.Conditions)
+	for _, w := range q.With {
+		w.Query.Conditions = orNone(w.Query.Conditions)
 	}
-	for _, on := range x.On {
-		q.Conditions.Leaves = append(q.Conditions.Leaves, &query.Leaf{Field: on.From.Code, Op: query.Eq, TokenType: query.TokenField, Token: of.Code + "." + on.To.Code, HasToken: true})
-	}
-	q.Conditions.Leaves = append(q.Conditions.Leaves, matching(p, v, x.Field))
-	for _, cl := range x.Where {
-		c.clause(q.Conditions, cl)
-	}
-	return &query.Leaf{At: "/" + p.Name, Op: query.Exists, TokenType: query.TokenQuery, Query: q}
+	return q
 }
 
-// matching is the condition that an argument stands for.
-func matching(p *schema.Param, v value, f *schema.Field) *query.Leaf {
-	l := &query.Leaf{At: "/" + p.Name, Field: f.Code, Op: query.Eq, TokenType: query.TokenString, Token: v.text, HasToken: true}
-	moment := p.Type == "date" && f.Type.Kind == schema.DateTime
-	switch p.Match {
-	case "contains":
-		l.Op, l.Verbatim = query.Like, query.Anywhere
-	case "prefix":
-		l.Op, l.Verbatim = query.Like, query.AtStart
-	case "in":
-		l.Op, l.Token, l.HasToken, l.Tokens, l.HasTokens = query.In, "", false, v.list, true
-	case "from":
-		if l.Op = query.Ge; moment {
-			l.Token += " 00:00:00"
-		}
-	case "to":
-		if l.Op = query.Le; moment {
-			l.Token += " 00:00:00"
-			if p.WholeDay { // up to the midnight behind it, which no fraction of a second can reach
-				day, _ := time.Parse(time.DateOnly, v.text) // it was checked
-				l.Op, l.Token = query.Lt, day.AddDate(0, 0, 1).Format(time.DateOnly)+" 00:00:00"
-			}
-		}
+func orNone(n *query.Node) *query.Node {
+	if n == nil || len(n.Leaves)+len(n.Children) == 0 {
+		return nil
 	}
-	return l
+	return n
+}
+
+// narrow adds what one argument asks for.
+func (c *presetCall) narrow(q *query.Request, r *schema.Read, p *schema.Param, v value) {
+	switch {
+	case p.Exists != nil:
+		q.Conditions.Leaves = append(q.Conditions.Leaves, c.exists(p, v, r.Source))
+	case p.Within != nil:
+		l := matching(p, v, p.Within.Field)
+		l.Resource = p.Within.Source
+		n := inner(q, r)
+		n.Leaves = append(n.Leaves, l)
+	case p.Field != "":
+		f, _ := r.Source.Field(p.Field)
+		q.Conditions.Leaves = append(q.Conditions.Leaves, matching(p, v, f))
+	}
 }

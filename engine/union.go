@@ -15,8 +15,11 @@ import (
 // isFirst is an expression that sorts the rows with a value before the others.
 func isFirst(r *schema.Resource, s schema.Sort) query.Expr {
 	kind := byte('s')
-	if s.Field.Type.Kind == schema.Integer {
+	switch s.Field.Type.Kind {
+	case schema.Integer:
 		kind = 'i'
+	case schema.Decimal, schema.Number:
+		kind = 'd'
 	}
 	return &query.Case{
 		Whens: []query.When{{If: &query.Binary{Op: "=", L: &query.Name{Parts: []string{r.Code, s.Field.Code}}, R: &query.Literal{Kind: kind, Text: *s.Is}},
@@ -141,7 +144,11 @@ func (c *presetCall) unionPage(on []*schema.Branch) ([]unionKey, int64, error) {
 	// The rows of one branch are in order already, and of equal rows the earlier branch comes first.
 	slices.SortStableFunc(keys, func(a, b unionKey) int {
 		for i, s := range c.tool.Preset.Order {
-			n := compareSorted(s.Field.Type.Kind, a.by[i], b.by[i])
+			kind := s.Field.Type.Kind
+			if s.Is != nil {
+				kind = schema.Integer // 0 for the rows that have the value, 1 for the others
+			}
+			n := compareSorted(kind, a.by[i], b.by[i])
 			if s.Desc {
 				n = -n
 			}
@@ -207,10 +214,14 @@ func (c *presetCall) merge(on []*schema.Branch, connection *schema.Connection) *
 		inner := &query.Request{Resource: src.Code, Limit: -1, Format: query.Columns, Conditions: &query.Node{},
 			Fields: []query.Field{{Code: src.Key[0].Code, Alias: "id"}}}
 		for k, s := range p.Order {
-			inner.Fields = append(inner.Fields, query.Field{Code: s.Field.Code, Alias: "o" + strconv.Itoa(k)})
+			x := query.Field{Code: s.Field.Code, Alias: "o" + strconv.Itoa(k)}
+			if s.Is != nil {
+				x = query.Field{Expr: isFirst(src, s), Alias: x.Alias}
+			}
+			inner.Fields = append(inner.Fields, x)
 		}
 		for _, cl := range u.Read.Where {
-			c.clause(inner.Conditions, cl)
+			c.clause(inner.Conditions, nil, cl)
 		}
 		c.filter(inner, u.Read)
 		outer := &query.Request{Resource: name, Limit: -1, Format: query.Columns,

@@ -54,7 +54,7 @@ func TestUnionAcross(t *testing.T) {
 		}
 		all := testdb.Create(t, on, sql("letter", "talk", "visit")...)
 		apart := map[string]string{"a": testdb.Create(t, on, sql("letter", "visit")...), "b": testdb.Create(t, on, sql("talk")...)}
-		for _, order := range []string{"made_at desc", "made_at", "price", "due_on desc, price desc"} {
+		for _, order := range []string{"made_at desc", "made_at", "price", "due_on desc, price desc", "doc_id = 2, price"} {
 			file := func(a, b, c string) fstest.MapFS {
 				return fstest.MapFS{"c.yaml": {Data: []byte(strings.NewReplacer("$a", a, "$b", b, "$c", c, "$order", order).Replace(unionCatalog))}}
 			}
@@ -71,6 +71,12 @@ func TestUnionAcross(t *testing.T) {
 			}
 			if rows < 25 {
 				t.Errorf("%s: only %d rows were compared", order, rows)
+			}
+			if order == "doc_id = 2, price" { // those that have the value come first
+				const want = `{"total":8,"page":1,"rows":4,"records":[{"kind":"call","id":2,"price":null},{"kind":"letter","id":3,"price":-3.00},{"kind":"visit","id":9,"price":0.05},{"kind":"call","id":3,"price":-20.50}]}`
+				if got := askTool(t, one, member, "inbox.list", `{}`); got != want {
+					t.Errorf("got %s\nwant %s", got, want)
+				}
 			}
 			if order != "made_at desc" {
 				continue

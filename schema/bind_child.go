@@ -93,7 +93,7 @@ func (r *columnBinder) children(list []childDecl) {
 		if there == nil {
 			continue
 		}
-		c := &Child{Name: d.name.text, Read: &Read{Source: there}, When: r.b.when(&d.when), Limit: 1000, Several: !r.single}
+		c := &Child{Name: d.name.text, At: r.b.file.pos(d.name.at), Read: &Read{Source: there, At: r.b.file.pos(d.at)}, When: r.b.when(&d.when), Limit: 1000, Several: !r.single}
 		if d.limit.at.given() {
 			c.Limit = int64(d.limit.n)
 		}
@@ -184,7 +184,7 @@ func (b *toolBinder) union(d *toolDecl, p *Preset) {
 			b.tell(u.source.at, "key: CODE on the resource", "%s has no single key", problem.Quote(res.Code))
 			continue
 		}
-		x := &Branch{Name: u.name.text, Read: &Read{Source: res}, When: b.when(&u.when), Key: b.field(u.key, res), Prefer: b.sorts(u.prefer, res)}
+		x := &Branch{Name: u.name.text, Read: &Read{Source: res, At: b.file.pos(u.at)}, When: b.when(&u.when), Key: b.field(u.key, res), Prefer: b.sorts(u.prefer, res)}
 		r := &columnBinder{b: b, read: x.Read, res: res}
 		x.ID = r.fetch(res.Key[0])
 		x.Read.Where = b.clauses(u.where, res)
@@ -205,7 +205,7 @@ func (b *toolBinder) union(d *toolDecl, p *Preset) {
 	p.Order = b.sorts(d.order, first)
 	for i, s := range p.Order {
 		// Each database has an order of texts of its own, so that lists ordered by one cannot be merged.
-		if k := s.Field.Type.Kind; across && k != Integer && k != Decimal && k != Date && k != DateTime {
+		if k := s.Field.Type.Kind; across && s.Is == nil && k != Integer && k != Decimal && k != Date && k != DateTime {
 			b.tell(d.order[i].at, "a whole number, a decimal, a date or a moment", "the branches are on several connections, and their rows cannot be ordered by %s of type %s", problem.Quote(s.Field.Code), s.Field.Type)
 		}
 		for _, u := range p.Union[1:] {

@@ -60,24 +60,26 @@ func (b *toolBinder) where(r raw, res *Resource) *Clause {
 	if !r.given() {
 		return nil
 	}
+	out := &Clause{Cond: &query.Node{}, Place: func(pointer string) Pos { return b.file.pos(follow(r.node, pointer)) }}
 	node := deref(r.node)
 	for i := 0; i < len(node.Content); i += 2 {
 		if deref(node.Content[i]).Value == "type" && deref(node.Content[i+1]).Kind == yaml.ScalarNode && res.byCode["type"] == nil {
-			cond := b.l.decodeCondition(b.file, r)
-			if cond == nil {
+			cond, err := query.DecodePresetRule(b.file.appendJSON(nil, r.node), b.l.opts.Limits)
+			if err != nil {
+				tellDecoded(b.file, r, err)
 				return nil
 			}
-			n := &names{l: b.l, file: b.file, raw: r, connection: res.Connection}
+			n := &names{l: b.l, file: b.file, raw: r, connection: res.Connection, tool: b}
 			n.condition(cond, &scope{sources: []source{{name: res.Code, res: res}}})
-			return &Clause{Cond: cond}
+			out.Cond = cond
+			return out
 		}
 	}
-	out := &Clause{Cond: &query.Node{}}
 	for i := 0; i < len(node.Content); i += 2 {
 		if b.file.bad[node.Content[i]] {
 			continue
 		}
-		if leaf := b.pair(node.Content[i], node.Content[i+1], res, out); leaf != nil {
+		if leaf := b.pair(node.Content[i], node.Content[i+1], res); leaf != nil {
 			out.Cond.Leaves = append(out.Cond.Leaves, leaf)
 		}
 	}
@@ -91,12 +93,21 @@ func (b *toolBinder) where(r raw, res *Resource) *Clause {
 var pairOps = []string{"=", "!=", "<", "<=", ">", ">=", "LIKE", "NOT LIKE", "IN", "NOT IN"}
 
 // pair reads field → value.
-func (b *toolBinder) pair(k, v *yaml.Node, res *Resource, c *Clause) *query.Leaf {
-	f := b.field(word{deref(k).Value, placeOf(k)}, res)
-	if f == nil {
-		return nil
+func (b *toolBinder) pair(k, v *yaml.Node, res *Resource) *query.Leaf {
+	name := word{deref(k).Value, placeOf(k)}
+	l := &query.Leaf{At: "/" + strings.NewReplacer("~", "~0", "/", "~1").Replace(name.text), Op: query.Eq, TokenType: query.TokenString}
+	f := res.byCode[name.text]
+	if f == nil && b.tool.Preset.Read != nil && b.tool.Preset.Read.Source == res {
+		if in := b.within(name, b.tool.Preset.Read); in != nil {
+			f, l.Resource = in.Field, in.Source
+		}
 	}
-	l := &query.Leaf{Field: f.Code, Op: query.Eq, TokenType: query.TokenString}
+	if f == nil {
+		if f = b.field(name, res); f == nil {
+			return nil
+		}
+	}
+	l.Field = f.Code
 	n := deref(v)
 	if n.Kind == yaml.MappingNode && len(n.Content) == 2 {
 		op := strings.ToUpper(deref(n.Content[0]).Value)
@@ -127,7 +138,7 @@ func (b *toolBinder) pair(k, v *yaml.Node, res *Resource, c *Clause) *query.Leaf
 			}
 		}
 	case n.Kind == yaml.MappingNode && len(n.Content) == 2 && deref(n.Content[1]).Kind == yaml.ScalarNode:
-		b.later(l, f, n, res, c)
+		b.later(l, f, n, res)
 	default:
 		b.tell(placeOf(v), "field: value, field: [value, …], field: {operator: value}, or a condition with type and exprs",
 			"the condition on %s must be a value or a list of values", problem.Quote(f.Code))
@@ -137,17 +148,13 @@ func (b *toolBinder) pair(k, v *yaml.Node, res *Resource, c *Clause) *query.Leaf
 }
 
 // later reads what is known only when the tool is called: {param: NAME} and the like.
-func (b *toolBinder) later(l *query.Leaf, f *Field, n *yaml.Node, res *Resource, c *Clause) {
+func (b *toolBinder) later(l *query.Leaf, f *Field, n *yaml.Node, res *Resource) {
 	what, name := deref(n.Content[0]), word{deref(n.Content[1]).Value, placeOf(n.Content[1])}
 	l.Token, l.HasToken = name.text, true
 	switch what.Value {
 	case "param":
-		if x := b.argument(name); x != nil {
-			if c.Params == nil {
-				c.Params = map[*query.Leaf]*Param{}
-			}
-			c.Params[l] = x
-		}
+		b.argument(name)
+		l.TokenType = query.TokenParam
 	case "principal":
 		l.TokenType = query.TokenPrincipal
 	case "set":
@@ -198,14 +205,14 @@ func (b *toolBinder) sorts(list []word, res *Resource) []Sort {
 			if f != nil && !plausible(f, value) {
 				b.tell(w.at, "", "%s is no value of the field %s of type %s", problem.Quote(value), problem.Quote(f.Code), f.Type)
 			}
-			out = append(out, Sort{Field: f, Is: &value})
+			out = append(out, Sort{Field: f, Is: &value, At: b.file.pos(w.at)})
 			continue
 		}
 		if dir != "" && dir != "asc" && dir != "desc" {
 			b.tell(w.at, code+" desc", "%s is no direction of an order", problem.Quote(dir))
 		}
 		if f != nil {
-			out = append(out, Sort{Field: f, Desc: dir == "desc"})
+			out = append(out, Sort{Field: f, Desc: dir == "desc", At: b.file.pos(w.at)})
 		}
 	}
 	return slices.DeleteFunc(out, func(s Sort) bool { return s.Field == nil })

@@ -278,7 +278,7 @@ func (r *columnBinder) expr(c *Column, d *columnDecl) bool {
 		return false
 	}
 	c.Kind, c.Index = "field", len(r.read.Fetch)
-	r.read.Fetch = append(r.read.Fetch, Fetch{Expr: e, Text: d.expr.text})
+	r.read.Fetch = append(r.read.Fetch, Fetch{Expr: e, Text: d.expr.text, At: r.b.file.pos(d.expr.at)})
 	return true
 }
 

@@ -51,8 +51,11 @@ func (r *columnBinder) lookup(c *Column, d *columnDecl) bool {
 		}
 	}
 	if c.Lookup == nil {
-		c.Lookup = &Lookup{Source: there, Key: key}
+		c.Lookup = &Lookup{Source: there, Key: key, At: r.b.file.pos(d.at)}
 		r.read.Lookups = append(r.read.Lookups, c.Lookup)
+	}
+	if !slices.Contains(c.Lookup.By, i) {
+		c.Lookup.By = append(c.Lookup.By, i)
 	}
 	if c.Take = slices.Index(c.Lookup.Fields, take); c.Take < 0 {
 		c.Take = len(c.Lookup.Fields)

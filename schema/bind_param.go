@@ -107,6 +107,11 @@ func (b *toolBinder) filter(d *paramDecl, x *Param, p *Preset) {
 			b.tell(d.field.at, "", "an argument asks a field or exists, and not both")
 		}
 	case d.field.given():
+		if _, plain := res.byCode[d.field.text]; !plain {
+			if x.Within = b.within(d.field, reads[0]); x.Within != nil {
+				break
+			}
+		}
 		if f := b.field(d.field, res); f != nil {
 			x.Field = f.Code
 		}
@@ -122,7 +127,7 @@ func (b *toolBinder) filter(d *paramDecl, x *Param, p *Preset) {
 			}
 		}
 	}
-	if x.Field == "" && x.Exists == nil {
+	if !x.Narrows() {
 		return
 	}
 	if x.Match == "" {
@@ -134,7 +139,10 @@ func (b *toolBinder) filter(d *paramDecl, x *Param, p *Preset) {
 	if x.WholeDay && (x.Match != "to" || x.Type != "date") {
 		b.tell(d.wholeDay.at, "type: date and match: to", "wholeDay is for a date that ends a range")
 	}
-	if x.Exists != nil {
+	if x.Within != nil && x.Within.Field.Mask != "" {
+		b.tell(d.field.at, "compare with another field", "the field %s is masked, so nothing can be compared with it", problem.Quote(x.Within.Field.Code))
+	}
+	if x.Exists != nil || x.Within != nil {
 		return
 	}
 	for _, r := range reads {
@@ -142,6 +150,8 @@ func (b *toolBinder) filter(d *paramDecl, x *Param, p *Preset) {
 		switch {
 		case !ok:
 			b.tell(d.name.at, "", "the argument %s asks for the field %s, which %s does not have", problem.Quote(x.Name), problem.Quote(x.Field), problem.Quote(r.Source.Code))
+		case x.Type == "date" && (x.Match == "from" || x.Match == "to") && f.Type.Kind == Any:
+			b.tell(d.name.at, "field: Resource.field of what the query reads", "the output %s is an expression, of which it is not known whether it is a day or a moment", problem.Quote(f.Code))
 		case f.Mask != "":
 			b.tell(d.name.at, "compare with another field", "the field %s is masked, so nothing can be compared with it", problem.Quote(f.Code))
 		}

@@ -34,6 +34,10 @@ func (l *loader) declareTools() {
 				}
 				t := l.sqlTool(f, d.sql)
 				taken[plainName(t.Name)] = declared[*Tool]{t, f, d.name.at}
+				if d.check.kind.given() {
+					l.validation(f, d, t)
+					continue
+				}
 				l.cat.Tools = append(l.cat.Tools, t)
 				continue
 			}
@@ -42,9 +46,19 @@ func (l *loader) declareTools() {
 				continue
 			}
 			taken[plainName(t.Name)] = declared[*Tool]{t, f, d.name.at}
+			if d.check.wraps.given() {
+				if !d.enabled.at.given() || d.enabled.on {
+					l.validation(f, d, nil)
+				}
+				continue
+			}
 			b := &toolBinder{l: l, file: f, tool: t}
 			b.preset(d)
 			if d.enabled.at.given() && !d.enabled.on {
+				continue
+			}
+			if d.check.kind.given() {
+				l.validation(f, d, t)
 				continue
 			}
 			l.cat.Tools = append(l.cat.Tools, t)
@@ -108,6 +122,8 @@ type toolBinder struct {
 	tool   *Tool
 	naming string
 	used   map[*Param]bool
+	// sources are the resources of the query that the tool reads, by their codes in it.
+	sources map[string]*Resource
 }
 
 func (b *toolBinder) tell(at place, hint, format string, args ...any) {
@@ -131,11 +147,15 @@ func (b *toolBinder) preset(d *toolDecl) {
 	case len(d.union) > 0:
 		b.union(d, p)
 	default:
-		res := b.resource(d.source)
-		if res == nil {
-			return
+		if p.Read = b.query(d.query); p.Read == nil {
+			res := b.resource(d.source)
+			if res == nil {
+				return
+			}
+			p.Read = &Read{Source: res}
 		}
-		p.Read = &Read{Source: res}
+		res := p.Read.Source
+		p.Read.At = b.file.pos(d.at)
 		p.Read.Where = b.clauses(d.where, res)
 		p.Read.Order = b.order(d.order, res)
 		r.read, r.res = p.Read, res
@@ -153,7 +173,7 @@ func (b *toolBinder) preset(d *toolDecl) {
 		b.filter(&d.params[i], b.tool.Params[i], p)
 	}
 	for i, x := range b.tool.Params {
-		if x.Field == "" && x.Exists == nil && !b.used[x] && i < len(d.params) {
+		if !x.Narrows() && !b.used[x] && i < len(d.params) {
 			b.tell(d.params[i].name.at, "field: CODE, exists, or a when that asks for it", "the argument %s changes nothing: no field has its name", problem.Quote(x.Name))
 		}
 	}
@@ -188,7 +208,7 @@ func (b *toolBinder) keysOfShape(d *toolDecl, p *Preset) {
 	given := map[string]bool{
 		"source": d.source.given(), "where": len(d.where) > 0, "order": len(d.order) > 0, "paging": d.paging.at.given(), "columns": len(d.columns) > 0,
 		"children": len(d.children) > 0, "outputs": len(d.outputs) > 0, "record": d.record.given(), "notFound": d.notFound.at.given(),
-		"union": len(d.union) > 0, "requireOneOf": d.requireOneOf.at.given(), "params": len(d.params) > 0,
+		"union": len(d.union) > 0, "query": d.query.given(), "requireOneOf": d.requireOneOf.at.given(), "params": len(d.params) > 0,
 	}
 	needs := map[string][]string{"list": {"source", "columns"}, "record": {"source"}, "found": {"source", "columns"}, "count": {"source"}, "context": {"outputs"}}[p.Shape]
 	takes := map[string][]string{
@@ -201,12 +221,19 @@ func (b *toolBinder) keysOfShape(d *toolDecl, p *Preset) {
 	if p.Shape == "list" && given["union"] {
 		needs, takes = []string{"union", "order"}, []string{"paging", "params"}
 	}
+	if given["query"] && slices.Contains(needs, "source") {
+		if given["source"] {
+			b.tell(d.query.at, "keep one of them", "a tool reads a source or a query, and not both")
+		}
+		needs[slices.Index(needs, "source")] = "query"
+		takes = append(takes, "source")
+	}
 	for _, k := range needs {
 		if !given[k] {
 			b.tell(d.at, "", "a tool of the shape %s needs the key %q", p.Shape, k)
 		}
 	}
-	for _, k := range []string{"source", "where", "order", "paging", "columns", "children", "outputs", "record", "notFound", "union", "requireOneOf", "params"} {
+	for _, k := range []string{"source", "query", "where", "order", "paging", "columns", "children", "outputs", "record", "notFound", "union", "requireOneOf", "params"} {
 		if given[k] && p.Shape != "" && !slices.Contains(needs, k) && !slices.Contains(takes, k) {
 			b.tell(d.at, "", "the key %q means nothing in a tool of the shape %s", k, p.Shape)
 		}
@@ -249,7 +276,7 @@ func (b *toolBinder) record(d *toolDecl, p *Preset) {
 	if p.NotFound.Text == "" {
 		p.NotFound.Text = map[bool]string{true: "没有这条记录，或无权查看", false: "there is no such row, or it is not visible"}[b.tool.Lang == "zh"]
 	}
-	narrowed := p.Read != nil && len(p.Read.Where) > 0 || slices.ContainsFunc(b.tool.Params, func(x *Param) bool { return x.Field != "" || x.Exists != nil })
+	narrowed := p.Read != nil && (len(p.Read.Where) > 0 || p.Read.Query != nil) || slices.ContainsFunc(b.tool.Params, (*Param).Narrows)
 	if !narrowed {
 		b.tell(d.at, "params: {id: {type: integer, required: true}}", "nothing says which record is meant")
 	}

@@ -57,7 +57,7 @@ func leafSchema(d *definitions) object {
 		"token":             told("What to compare with.", object{"anyOf": []object{scalar, {"type": "array", "items": scalar}}}),
 		"tokens":            arrayOf("The values for IN and BETWEEN.", scalar),
 		"tokenType": oneOf("What the token is: a value (string), a value of the caller's session (func), a field, an expression, a query, an attribute of "+
-			"the principal, or a set.", "string", "func", "field", "expr", "query", "principal", "set"),
+			"the principal, a set or, in a tool, an argument (param).", "string", "func", "field", "expr", "query", "principal", "set", "param"),
 		"ignoreEmptyParam": aBool("Has no effect here."),
 		"isExpr":           aBool("true when field holds an expression."),
 		"query":            part(d, "request"),

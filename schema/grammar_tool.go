@@ -14,9 +14,11 @@ type (
 		toolsets, roles    []word
 		enabled            yesno
 
-		sql *sqlDecl // of a SQL tool, which has nothing below
+		sql   *sqlDecl // of a SQL tool, which has nothing below
+		check checkDecl
 
 		shape, source, naming word
+		query                 raw
 		where                 []clauseDecl
 		params                []paramDecl
 		requireOneOf          oneOfDecl
@@ -174,6 +176,9 @@ var toolTable = &table[toolDecl]{
 		{"shape", "What the answer is: list, a page of records; record, one record with what belongs to it; found, one record or the word that there is none; count, a number; context, what the server knows by itself.", true,
 			choice(func(t *toolDecl) *word { return &t.shape }, "list", "record", "found", "count", "context")},
 		{"source", "The resource whose rows it reads, under that resource's row rule.", false, text(func(t *toolDecl) *word { return &t.source }, aCode)},
+		{"query", "A request, as res-query takes it, whose rows it reads instead of those of a resource; its outputs are the fields of the tool. " +
+			"Its conditions may compare with arguments (tokenType param), and arguments may narrow what it reads (field: Resource.field).", false,
+			rawOf(func(t *toolDecl) *raw { return &t.query }, "a request", "request")},
 		{"where", "What the rows must meet, whatever the arguments: one condition, or a list of conditions of which each may say when it counts.", false,
 			whereShape(func(t *toolDecl) *[]clauseDecl { return &t.where })},
 		{"params", "The arguments, by name.", false,

@@ -17,6 +17,7 @@ type names struct {
 	rule       *Rule       // whose arguments may be named
 	set        *setUnit    // whose query this is
 	owner      *ownerUnit  // whose query this is
+	tool       *toolBinder // whose request this is
 	connection *Connection // that every resource must be on; nil when it is not known
 	uses       []*Resource // resources that queries read
 	broken     map[*query.Leaf]bool
@@ -107,6 +108,8 @@ func (n *names) leaf(x *query.Leaf, s *scope, main *source) {
 		if n.owner == nil {
 			n.useSet(x)
 		}
+	case query.TokenParam:
+		n.tool.argument(word{x.Token, follow(n.raw.node, x.At+"/token")})
 	case query.TokenPrincipal:
 		if x.Token == "" {
 			n.tell(x.At+"/token", "token: ATTRIBUTE", "the condition names no attribute of the principal")

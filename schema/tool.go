@@ -90,8 +90,18 @@ type Param struct {
 	WholeDay  bool    // a date that ends a range of moments includes its day
 	Overrides bool    // when it is given, no other argument narrows the rows
 	Exists    *Exists // a row of another resource has the value, instead of the record itself
+	Within    *Within // the rows that the query of the tool begins with have it, instead of those that it gives
 	At        Pos
 }
+
+// A Within is a field of a resource that the query of a tool reads, under the code that the resource has there.
+type Within struct {
+	Source string
+	Field  *Field
+}
+
+// Narrows says whether p asks something of the rows by itself.
+func (p *Param) Narrows() bool { return p.Field != "" || p.Exists != nil || p.Within != nil }
 
 // An Exists is a row of another resource that belongs to the record.
 type Exists struct {
@@ -157,9 +167,12 @@ type Example struct {
 	At           Pos
 }
 
-// A Read asks one resource for rows.
+// A Read asks one resource for rows, or a query, whose outputs are then the fields of Source.
 type Read struct {
 	Source   *Resource
+	Query    *query.Request           // nil where Source is a resource of the catalog
+	Place    func(pointer string) Pos // of a part of Query in its file
+	At       Pos                      // of what reads
 	Where    []*Clause
 	Order    []Sort
 	Columns  []*Column
@@ -173,13 +186,16 @@ type Fetch struct {
 	Field *Field
 	Expr  query.Expr // when Field is nil
 	Text  string     // of Expr
+	At    Pos        // of Expr
 }
 
-// A Clause is a condition on the rows of a read, and when it counts.
+// A Clause is a condition on the rows of a read, and when it counts. A comparison with an argument (query.TokenParam)
+// that the call does not give asks nothing. One with a resource of its own is about the rows that the query of the read
+// begins with, and not about those that it gives.
 type Clause struct {
-	When   *When // nil is always
-	Cond   *query.Node
-	Params map[*query.Leaf]*Param // comparisons with an argument; without it they ask nothing
+	When  *When // nil is always
+	Cond  *query.Node
+	Place func(pointer string) Pos // of a part of Cond in its file
 }
 
 // A When says when a part of a tool counts: all that stands in it must hold.
@@ -195,11 +211,13 @@ type Sort struct {
 	Field *Field
 	Desc  bool
 	Is    *string
+	At    Pos // the zero place where it was added
 }
 
 // A Child is rows of another resource that belong to each record.
 type Child struct {
 	Name       string
+	At         Pos
 	Read       *Read
 	On         []Link
 	When       *When
@@ -227,6 +245,8 @@ type Lookup struct {
 	Source *Resource
 	Key    *Field
 	Fields []*Field
+	By     []int // of what is fetched: the fields that hold its key
+	At     Pos
 }
 
 // A Column is one output. Kind says which of the members count.

@@ -105,7 +105,11 @@ func printPlaces(w io.Writer, t *schema.Tool) {
 	if r := t.Preset.Read; r != nil {
 		columns("columns.", r.Columns)
 		if r.Source != nil {
-			fmt.Fprintf(w, "  %-28s %s\n", "source "+r.Source.Code, r.Source.At)
+			what := "source " + r.Source.Code
+			if r.Query != nil {
+				what = "query"
+			}
+			fmt.Fprintf(w, "  %-28s %s\n", what, r.Source.At)
 			if rows := r.Source.Rows; rows != nil && rows.Rule != nil {
 				fmt.Fprintf(w, "  %-28s %s\n", "rule "+rows.Rule.Name, rows.Rule.At)
 			}

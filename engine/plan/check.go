@@ -56,3 +56,20 @@ func Check(cat *schema.Catalog) error {
 	}
 	return out.Err()
 }
+
+// CheckRead finds what is wrong with a request that the catalog itself makes, such as that of a business tool, whoever
+// asks: every resource and field is there, and what the principal has is not asked.
+func CheckRead(cat *schema.Catalog, r *query.Request, lim query.Limits) problem.List {
+	everything := &policy.Principal{}
+	for _, x := range cat.Resources {
+		everything.Roles = append(everything.Roles, x.Roles...)
+		for _, f := range x.Fields {
+			everything.Roles = append(everything.Roles, f.Roles...)
+		}
+	}
+	// As nobody, no case of a rule decides which fields there are.
+	b := &binder{view: policy.For(cat, everything.Nobody()), lim: &lim, checking: true,
+		set: func(*schema.Set) ([]string, error) { return []string{}, nil }}
+	b.query(r, nil, top)
+	return b.probs
+}

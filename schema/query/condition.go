@@ -124,6 +124,9 @@ func (d *decoder) tokens(o object, l *Leaf) {
 	if d.trusted {
 		types = append(types, "principal", "set")
 	}
+	if d.params {
+		types = append(types, "param")
+	}
 	l.TokenType = TokenType(o.enum("tokenType", "string", types...))
 	list := l.Op == In || l.Op == NotIn || l.Op == Between || l.Op == NotBetween
 	if v := o.v.member("token"); v != nil {

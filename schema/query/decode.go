@@ -17,23 +17,40 @@ func Decode(raw []byte, lim Limits) (*Request, error) { return decode(raw, lim, 
 func DecodeTrusted(raw []byte, lim Limits) (*Request, error) { return decode(raw, lim, true) }
 
 func decode(raw []byte, lim Limits, trusted bool) (*Request, error) {
-	v, err := arguments(raw, lim)
+	return (&decoder{lim: &lim, trusted: trusted}).whole(raw)
+}
+
+func (d *decoder) whole(raw []byte) (*Request, error) {
+	v, err := arguments(raw, *d.lim)
 	if err != nil {
 		return nil, problem.List{err}
 	}
-	d := &decoder{lim: &lim, trusted: trusted}
 	r := d.request(v, "", true)
 	return r, d.probs.Err()
+}
+
+// DecodePreset reads a request that a business tool of the catalog makes: beside what DecodeTrusted takes it may compare
+// with the tool's arguments.
+func DecodePreset(raw []byte, lim Limits) (*Request, error) {
+	return (&decoder{lim: &lim, trusted: true, params: true}).whole(raw)
+}
+
+// DecodePresetRule is DecodeRule for the conditions of a business tool.
+func DecodePresetRule(raw []byte, lim Limits) (*Node, error) {
+	return (&decoder{lim: &lim, trusted: true, params: true}).rule(raw)
 }
 
 // DecodeRule reads a condition tree that the catalog holds. Its fields may be $arguments, its tokens
 // attributes of the principal and sets.
 func DecodeRule(raw []byte, lim Limits) (*Node, error) {
-	v, err := arguments(raw, lim)
+	return (&decoder{lim: &lim, trusted: true}).rule(raw)
+}
+
+func (d *decoder) rule(raw []byte) (*Node, error) {
+	v, err := arguments(raw, *d.lim)
 	if err != nil {
 		return nil, problem.List{err}
 	}
-	d := &decoder{lim: &lim, trusted: true}
 	n := d.conditions(&v, "")
 	return n, d.probs.Err()
 }
@@ -78,6 +95,7 @@ func arguments(raw []byte, lim Limits) (value, *problem.Problem) {
 type decoder struct {
 	lim     *Limits
 	trusted bool
+	params  bool // and of a business tool
 	probs   problem.List
 	leaves  int
 	queries int

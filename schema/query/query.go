@@ -118,7 +118,8 @@ type Node struct {
 // A TokenType says what a leaf's token is.
 type TokenType string
 
-// The token types. The last three stand only in conditions that the catalog declares.
+// The token types. The last three stand only in conditions that the catalog declares, and a param only in those of a
+// business tool, whose arguments take its place before the condition is asked.
 const (
 	TokenString    TokenType = "string"
 	TokenFunc      TokenType = "func"
@@ -127,6 +128,7 @@ const (
 	TokenQuery     TokenType = "query"
 	TokenPrincipal TokenType = "principal"
 	TokenSet       TokenType = "set"
+	TokenParam     TokenType = "param"
 )
 
 // A Leaf is one comparison.
