@@ -94,6 +94,7 @@ type (
 		at      place
 		queries []raw
 		lists   []word
+		roles   word
 	}
 	textDecl struct {
 		name   word
