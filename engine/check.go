@@ -15,9 +15,6 @@ import (
 // a problem.List with places in the files. New does the same.
 func Check(cat *schema.Catalog) error {
 	out := problem.From(plan.Check(cat))
-	if len(out) > 0 { // tools read under the rules
-		return out
-	}
 	for _, t := range cat.Tools {
 		if t.Preset != nil {
 			out = append(out, checkTool(cat, t)...)
