@@ -119,6 +119,7 @@ func (e *Engine) resultFor(ctx context.Context, who *policy.Principal, o *operat
 		return []byte("null")
 	}
 	hidden := false
+	delete(result, "validations") // whose words may be of what is hidden
 	if !every {
 		var err error
 		if hidden, err = e.withoutRows(ctx, v, r, result); err != nil {

@@ -51,12 +51,13 @@ type Resource struct {
 	Fields                  []*Field
 	Relations               []*Relation
 	SoftDelete              *SoftDelete
-	Writes                  []string // create, update, delete
-	Confirm                 string   // token, strict, human or none
-	Version                 *Field   // optimistic lock column, or nil
-	Roles                   []string // who may use it; empty is everybody
-	Rows                    *Rows    // which rows; nil is all
-	CaseSensitive           bool     // LIKE and REGEXP respect case
+	Writes                  []string      // create, update, delete
+	Confirm                 string        // token, strict, human or none
+	Version                 *Field        // optimistic lock column, or nil
+	Roles                   []string      // who may use it; empty is everybody
+	Rows                    *Rows         // which rows; nil is all
+	CaseSensitive           bool          // LIKE and REGEXP respect case
+	Validations             []*Attachment // that its changes meet, in the order in which they are asked
 	At                      Pos
 
 	byCode map[string]*Field
@@ -215,6 +216,7 @@ type Catalog struct {
 	Owner       *Owner // nil: principals have what the configuration gives them
 	Texts       []*TextMap
 	Tools       []*Tool
+	Validations []*Validation
 	Annotations []*Annotation
 	Masks       []*Mask
 	// Instructions are what clients are told as far as a tool of the same file is there for them.

@@ -36,6 +36,7 @@ type (
 		relations                 []relDecl
 		softDelete                softDecl
 		rows                      rowsDecl
+		validations               []attachDecl
 	}
 	fieldDecl struct {
 		at                                                   place
@@ -197,6 +198,8 @@ var resTable = &table[resDecl]{
 			texts(func(r *resDecl) *[]word { return &r.roles }, aCode)},
 		{"rows", "Which rows are there for the caller: a named rule with this resource's fields as its arguments, or a condition of its own.", false,
 			rowsShape()},
+		{"validations", "The validations that every change meets before it is kept: names, or mappings with mode and args.", false,
+			listOf(func(r *resDecl) *[]attachDecl { return &r.validations }, attachShape())},
 		{"caseSensitive", "true lets LIKE and REGEXP tell capital from small letters.", false,
 			yesNo(func(r *resDecl) *yesno { return &r.caseSensitive })},
 	},

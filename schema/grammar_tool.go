@@ -14,7 +14,8 @@ type (
 		toolsets, roles    []word
 		enabled            yesno
 
-		sql *sqlDecl // of a SQL tool, which has nothing below
+		sql   *sqlDecl // of a SQL tool, which has nothing below
+		check checkDecl
 
 		shape, source, naming word
 		query                 raw

@@ -30,6 +30,8 @@ type LoadOptions struct {
 	Offline bool
 	// Schemas are the database schemas that tables may come from, on connections that do not say it themselves.
 	Schemas []string
+	// Attach are validations attached to resources beside those that files attach.
+	Attach []Attach
 	// Instructions admits descriptions of SQL tools that read like orders to the model.
 	Instructions bool
 	// Limits bound the conditions and queries in the files; query.Defaults() when zero.
@@ -108,6 +110,7 @@ type loader struct {
 	resUnits  []*resUnit
 	ruleUnits []*ruleUnit
 	setUnits  []*setUnit
+	checks    []*checkUnit
 	guards    map[*Resource][]*Resource // whose row rule reads which resources
 	hints     map[hintKey]string
 	spoilt    int // problems of row rules
@@ -151,6 +154,7 @@ func (l *loader) load() (*Catalog, error) {
 	l.refuseNothing()
 	l.declareNotes()
 	l.declareTools()
+	l.bindValidations()
 	l.declareInstructions()
 	l.declareOwnTools()
 
