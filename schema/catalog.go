@@ -180,6 +180,7 @@ func (s *Set) On(c *Connection) bool {
 // query may name what the ones before it gave; the first decides whether there is such a user.
 type Owner struct {
 	Queries []OwnerQuery
+	Roles   string // the output whose values are roles of the principal, beside those that it brings; "" is none
 	At      Pos
 }
 
@@ -223,10 +224,11 @@ type Catalog struct {
 	Instructions []Instruction
 	Hash         string // SHA-256 over the files, hex
 
-	byCode map[string]*Resource
-	tools  map[string]*Tool // by plainName
-	sets   map[string]*Set
-	index  *index
+	configs map[any]string // of tools, validations and resources; only with LoadOptions.Sources
+	byCode  map[string]*Resource
+	tools   map[string]*Tool // by plainName
+	sets    map[string]*Set
+	index   *index
 }
 
 // Resource finds a resource by its exact code.
