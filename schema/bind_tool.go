@@ -38,6 +38,7 @@ func (l *loader) declareTools() {
 					l.validation(f, d, t)
 					continue
 				}
+				l.keepSource(t, "tools", d.node)
 				l.cat.Tools = append(l.cat.Tools, t)
 				continue
 			}
@@ -61,6 +62,7 @@ func (l *loader) declareTools() {
 				l.validation(f, d, t)
 				continue
 			}
+			l.keepSource(t, "tools", d.node)
 			l.cat.Tools = append(l.cat.Tools, t)
 		}
 	}

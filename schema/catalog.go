@@ -224,10 +224,11 @@ type Catalog struct {
 	Instructions []Instruction
 	Hash         string // SHA-256 over the files, hex
 
-	byCode map[string]*Resource
-	tools  map[string]*Tool // by plainName
-	sets   map[string]*Set
-	index  *index
+	configs map[any]string // of tools, validations and resources; only with LoadOptions.Sources
+	byCode  map[string]*Resource
+	tools   map[string]*Tool // by plainName
+	sets    map[string]*Set
+	index   *index
 }
 
 // Resource finds a resource by its exact code.

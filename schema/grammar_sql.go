@@ -128,6 +128,7 @@ func toolShape() shape[toolDecl] {
 	return shape[toolDecl]{
 		read: func(f *file, name string, n *yaml.Node, into *toolDecl) {
 			k := deref(n)
+			into.node = k
 			if k.Kind == yaml.MappingNode {
 				if read := checkShape(k); read != nil {
 					read(f, name, n, into)

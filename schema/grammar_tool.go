@@ -16,6 +16,7 @@ type (
 
 		sql   *sqlDecl // of a SQL tool, which has nothing below
 		check checkDecl
+		node  *yaml.Node // all of it
 
 		shape, source, naming word
 		query                 raw

@@ -110,6 +110,7 @@ func (l *loader) validation(f *file, d *toolDecl, t *Tool) {
 	v.Transform = l.formula(f, d.check.transform, d.check.node)
 	u := &checkUnit{f, &d.check, v}
 	l.checks = append(l.checks, u)
+	l.keepSource(v, "tools", d.node)
 	if t == nil {
 		v.Wraps, v.Each = true, true
 		if !d.check.transform.given() {
