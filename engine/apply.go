@@ -92,6 +92,8 @@ func (w *write) apply(ctx context.Context, op string) (*Answer, error) {
 	err = w.resolve(ctx, op, &res, err)
 	if started || res.replayed && w.left(op) {
 		w.outcome(op, res.affected, err)
+	} else {
+		w.stopped(op, err)
 	}
 	if err != nil {
 		return nil, err
@@ -237,7 +239,7 @@ func (w *write) create(ctx context.Context) (*Answer, error) {
 		if err := w.lookups(ctx, tx); err != nil {
 			return result{}, err
 		}
-		return w.insert(ctx, tx, id)
+		return w.make(ctx, tx, id, nil)
 	})
 }
 
@@ -297,6 +299,8 @@ func (w *write) new(ctx context.Context, id string, known bool, f func(ctx conte
 	err = w.resolve(ctx, id, &res, err)
 	if started || res.replayed && w.left(id) {
 		w.outcome(id, res.affected, err)
+	} else {
+		w.stopped(id, err)
 	}
 	if err != nil {
 		return nil, err

@@ -136,6 +136,8 @@ type write struct {
 	taken   *image
 	effect  sqlgen.Effects // what the database does by itself; not of a creation
 	now     time.Time
+	// verdicts are what the validations said in the last attempt.
+	verdicts []verdict
 	// unapplied says that this attempt has the operation's row to itself, and that it is not applied.
 	unapplied bool
 }

@@ -187,6 +187,8 @@ func (w *write) changeApart(ctx context.Context, o *operation, fresh bool) (*Ans
 	})
 	if started {
 		w.outcome(o.ID, res.affected, err)
+	} else {
+		w.stopped(o.ID, err)
 	}
 	if err != nil {
 		if l := problem.From(err); l[0].Code == problem.OutcomeUnknown && l[0].Err != nil { // the connection broke

@@ -26,12 +26,29 @@ type result struct {
 	undo      []byte
 	statement *sqlgen.Statement
 	ids       []int64
+	after     *rowset // the rows as they are then; nil of a delete
 	replayed  bool
 	told      *operation // of a replayed one, what was told before
 }
 
-// make changes rows that are locked and were read, checks what they are then, and keeps what they were.
-func (w *write) make(ctx context.Context, tx *sqlx.Tx, op string, before *rowset) (res result, err error) {
+// make changes rows that are locked and were read, checks what they are then, and keeps what they were. A change that a
+// validation stops is an error.
+func (w *write) make(ctx context.Context, tx *sqlx.Tx, op string, before *rowset) (result, error) {
+	w.verdicts = nil
+	res, err := w.made(ctx, tx, op, before)
+	if err != nil {
+		return res, err
+	}
+	list, err := w.validate(ctx, tx, before, &res)
+	if err != nil {
+		return res, err
+	}
+	res.with(list)
+	return res, w.refused(list)
+}
+
+// made is make without the validations.
+func (w *write) made(ctx context.Context, tx *sqlx.Tx, op string, before *rowset) (res result, err error) {
 	switch w.verb {
 	case query.Update:
 		return w.update(ctx, tx, op, before)
@@ -83,6 +100,7 @@ func (w *write) update(ctx context.Context, tx *sqlx.Tx, op string, before *rows
 	if err := w.kept(after); err != nil {
 		return res, err
 	}
+	res.after = after
 	im.After = version(w.change.Resource(), after, nil)
 	if res.undo, err = w.sealed(op, im); err != nil {
 		return res, err
@@ -288,6 +306,7 @@ func (w *write) insert(ctx context.Context, tx *sqlx.Tx, op string) (res result,
 	if err := w.kept(set); err != nil {
 		return res, err
 	}
+	res.after = set
 	res.affected = len(res.ids)
 	b := strconv.AppendInt([]byte(`{"created":`), int64(len(res.ids)), 10)
 	fields := policy.For(w.e.cat, w.who).Fields(w.change.Resource())
@@ -374,7 +393,7 @@ func (w *write) changes(r result) []byte {
 		}
 		b = append(b, '}')
 	}
-	return append(b, '}')
+	return w.audited(append(b, '}'))
 }
 
 // replayed is a result that was told before.

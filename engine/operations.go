@@ -119,6 +119,7 @@ func (e *Engine) resultFor(ctx context.Context, who *policy.Principal, o *operat
 		return []byte("null")
 	}
 	hidden := false
+	delete(result, "validations") // whose words may be of what is hidden
 	if !every {
 		var err error
 		if hidden, err = e.withoutRows(ctx, v, r, result); err != nil {
@@ -403,7 +404,7 @@ func writable(cat *schema.Catalog) map[*schema.Resource]Verbs {
 
 // Verbs is what a principal can do with some resource or other.
 func (e *Engine) Verbs(who *policy.Principal) (v Verbs) {
-	view := policy.For(e.cat, who)
+	view := policy.For(e.cat, e.playing(who))
 	for r, x := range e.writable {
 		if view.Visible(r) {
 			v |= x

@@ -47,7 +47,11 @@ func (w *write) preview(ctx context.Context) (*Answer, error) {
 		if err != nil {
 			return err
 		}
-		a, err = w.propose(ctx, tx, before, children)
+		checks, err := w.tried(ctx, tx, before)
+		if err != nil {
+			return err
+		}
+		a, err = w.propose(ctx, tx, before, children, checks)
 		return err
 	})
 	if err == nil {
@@ -122,7 +126,7 @@ func (w *write) effects(ctx context.Context) (sqlgen.Effects, error) {
 }
 
 // propose writes the preview and keeps its row.
-func (w *write) propose(ctx context.Context, tx *sqlx.Tx, before *rowset, children []dependents) (*Answer, error) {
+func (w *write) propose(ctx context.Context, tx *sqlx.Tx, before *rowset, children []dependents, checks []verdict) (*Answer, error) {
 	id, err := newID()
 	if err != nil {
 		return nil, err
@@ -159,13 +163,17 @@ func (w *write) propose(ctx context.Context, tx *sqlx.Tx, before *rowset, childr
 		b = append(strconv.AppendInt(append(b, `,"count":`...), c.count, 10), '}')
 	}
 	b = append(b, `],"warnings":[`...)
-	for i, s := range w.warnings() {
+	for i, s := range append(w.warnings(), forewarned(checks)...) {
 		if i > 0 {
 			b = append(b, ',')
 		}
 		b = appendString(b, s)
 	}
-	b = append(b, `],"undo":{"available":true`...)
+	b = append(b, ']')
+	if len(checks) > 0 {
+		b = verdictsJSON(append(b, `,"validations":`...), checks)
+	}
+	b = append(b, `,"undo":{"available":true`...)
 	b = append(appendString(append(b, `,"until":`...), w.now.Add(w.lim.Undo).Format(time.RFC3339)), "}}"...)
 	a := &Answer{Text: b, Rows: len(before.rows)}
 	if w.ask.DryRun {

@@ -158,7 +158,7 @@ func (e *Engine) Reaches(who *policy.Principal, tool string, verbs Verbs) bool {
 	if t, ok := e.cat.Tool(tool); ok {
 		return e.reached(who, t)
 	}
-	view, any := policy.For(e.cat, who), false
+	view, any := policy.For(e.cat, e.playing(who)), false
 	for _, r := range e.cat.Resources {
 		if !view.Visible(r) || verbs != 0 && e.writable[r]&verbs == 0 {
 			continue
@@ -174,7 +174,7 @@ func (e *Engine) reached(who *policy.Principal, t *schema.Tool) bool {
 	if e.cat.Owner != nil && who.User != "" && slices.ContainsFunc(e.cat.Owner.Queries, func(q schema.OwnerQuery) bool { return !e.up(q.Connection) }) {
 		return false // who asks cannot be found out
 	}
-	if t.SQL != nil && t.SQL.Choice != nil {
+	if t.SQL != nil && t.SQL.Choice != nil || t.Own != nil {
 		return slices.ContainsFunc(t.Connections, e.up)
 	}
 	return !slices.ContainsFunc(t.Connections, func(c *schema.Connection) bool { return !e.up(c) })

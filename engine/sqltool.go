@@ -238,11 +238,17 @@ type foreignCall struct {
 	limit int64 // rows that are shown
 	free  bool  // row rules are bypassed
 	bytes int   // of the rows; 0 is the usual budget
+	// Of a validation: what it sees, and the transaction in which it runs; nil is what the principal sees, on the pool.
+	view *policy.View
+	in   *inside
 }
 
 // render writes the statement with the shadows of the tables that have any.
 func (e *Engine) renderForeign(ctx context.Context, c *foreignCall, fence bool) (*sqlgen.Statement, error) {
-	v := policy.For(e.cat, c.who)
+	v := c.view
+	if v == nil {
+		v = policy.For(e.cat, c.who)
+	}
 	var tables []*sqltext.Table
 	var covers []plan.Cover
 	for _, t := range c.st.Tables {
@@ -312,6 +318,17 @@ func (e *Engine) runForeign(ctx context.Context, c *foreignCall) (*Answer, error
 		}
 		return rows, nil
 	}
+	if c.in != nil { // which has its turn and its time, and whose rows are all seen
+		st, err := e.renderForeign(ctx, c, false)
+		if err != nil {
+			return nil, problem.List{db.fault(ctx, err)}
+		}
+		rows, err := e.readForeign(ctx, db, c, st)
+		if c.in.note(err) != nil {
+			return nil, problem.List{db.fault(ctx, err)}
+		}
+		return e.answerForeign(c, rows), nil
+	}
 	rows, err := run(false)
 	if err != nil && problem.From(err)[0].Code == problem.DataError {
 		rows, err = run(true) // as in execute: a fault is told only when it comes from rows that are seen
@@ -378,7 +395,11 @@ func (e *Engine) readForeign(ctx context.Context, db *database, c *foreignCall, 
 	if room == 0 {
 		room = e.opts.MaxBytes
 	}
-	err := db.query(ctx, st.SQL, st.Args, func(rows driver.Rows) error {
+	var in querier = db
+	if c.in != nil {
+		in = c.in
+	}
+	err := in.query(ctx, st.SQL, st.Args, func(rows driver.Rows) error {
 		var cols []column
 		cols, r.names = foreignColumns(rows, db.driver)
 		vals := make([]driver.Value, len(cols))

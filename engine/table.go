@@ -60,6 +60,7 @@ type reading struct {
 	view *policy.View
 	opts plan.Options
 	log  *[]Explained // takes the statements that are run; nil keeps none
+	in   *inside      // the transaction of a write, in which requests to its database run; nil is none
 }
 
 // The largest requests that tools may make of the engine: they are the catalog's own, and what a caller may choose of
@@ -76,7 +77,18 @@ func toolLimits(l query.Limits) query.Limits {
 
 func (e *Engine) reading(ctx context.Context, who *policy.Principal) *reading {
 	who = asTool(who)
-	v := policy.For(e.cat, who)
+	return e.readingIn(ctx, who, policy.For(e.cat, who))
+}
+
+// readingWhole is the reading of a validation: it sees everything, and what is changed in a transaction.
+func (e *Engine) readingWhole(ctx context.Context, who *policy.Principal, in *inside) *reading {
+	who = asTool(who)
+	r := e.readingIn(ctx, who, policy.Whole(e.cat, who))
+	r.in = in
+	return r
+}
+
+func (e *Engine) readingIn(ctx context.Context, who *policy.Principal, v *policy.View) *reading {
 	o := e.options(ctx, v, nil)
 	o.Limits = toolLimits(o.Limits)
 	return &reading{e: e, ctx: ctx, who: who, view: v, opts: o}
@@ -85,13 +97,13 @@ func (e *Engine) reading(ctx context.Context, who *policy.Principal) *reading {
 // rows runs one request.
 func (r *reading) rows(q *query.Request) (*table, error) {
 	var t *table
-	err := r.run(q, func(ctx context.Context, db *database, p *plan.Plan, fence bool) error {
+	err := r.run(q, func(ctx context.Context, db *database, in querier, p *plan.Plan, fence bool) error {
 		st, err := sqlgen.Render(p, db.driver, fence)
 		if err != nil {
 			return err
 		}
 		r.note(p, st)
-		t, err = readTable(ctx, db, p, st)
+		t, err = readTable(ctx, in, db.driver, p, st)
 		return err
 	})
 	return t, err
@@ -99,13 +111,13 @@ func (r *reading) rows(q *query.Request) (*table, error) {
 
 // count counts the rows of a request, whatever its page.
 func (r *reading) count(q *query.Request) (n int64, err error) {
-	err = r.run(q, func(ctx context.Context, db *database, p *plan.Plan, fence bool) error {
+	err = r.run(q, func(ctx context.Context, db *database, in querier, p *plan.Plan, fence bool) error {
 		st, err := sqlgen.Count(p, db.driver, fence)
 		if err != nil {
 			return err
 		}
 		r.note(p, st)
-		n, err = count(ctx, db.DB, statements{count: st})
+		n, err = count(ctx, in, statements{count: st})
 		return err
 	})
 	return n, err
@@ -119,13 +131,19 @@ func (r *reading) note(p *plan.Plan, st *sqlgen.Statement) {
 
 // run plans a request and lets do work on it, within the time and the turn of the connection. As in execute, a fault
 // of the data is told only when it comes from rows that the principal sees.
-func (r *reading) run(q *query.Request, do func(ctx context.Context, db *database, p *plan.Plan, fence bool) error) error {
+func (r *reading) run(q *query.Request, do func(ctx context.Context, db *database, in querier, p *plan.Plan, fence bool) error) error {
 	p, err := plan.Read(r.view, q, r.opts)
 	traceRules(r.ctx, r.view)
 	if err != nil {
 		return err
 	}
 	db := r.e.dbs[p.Connection()]
+	if r.in != nil && r.in.db == db { // which has its turn and its time, and whose rows are all seen
+		if err := r.in.note(do(r.ctx, db, r.in, p, false)); err != nil {
+			return problem.List{db.fault(r.ctx, err)}
+		}
+		return nil
+	}
 	leave, err := db.queue.enter(r.ctx, r.who)
 	if err != nil {
 		return err
@@ -133,9 +151,9 @@ func (r *reading) run(q *query.Request, do func(ctx context.Context, db *databas
 	defer leave()
 	ctx, cancel := context.WithTimeout(r.ctx, db.timeout)
 	defer cancel()
-	err = do(ctx, db, p, false)
+	err = do(ctx, db, db, p, false)
 	if err != nil && db.fault(ctx, err).Code == problem.DataError {
-		err = do(ctx, db, p, true)
+		err = do(ctx, db, db, p, true)
 	}
 	if err != nil {
 		return problem.List{db.fault(ctx, err)}
@@ -143,9 +161,9 @@ func (r *reading) run(q *query.Request, do func(ctx context.Context, db *databas
 	return nil
 }
 
-func readTable(ctx context.Context, db *database, p *plan.Plan, st *sqlgen.Statement) (t *table, err error) {
-	err = db.query(ctx, st.SQL, st.Args, func(rows driver.Rows) error {
-		t, err = scanTable(ctx, rows, db.driver, p)
+func readTable(ctx context.Context, in querier, d Driver, p *plan.Plan, st *sqlgen.Statement) (t *table, err error) {
+	err = in.query(ctx, st.SQL, st.Args, func(rows driver.Rows) error {
+		t, err = scanTable(ctx, rows, d, p)
 		return err
 	})
 	return t, err

@@ -202,6 +202,11 @@ func policyHash(who *policy.Principal, r *schema.Resource, rules string) string 
 	if r.Version != nil {
 		d.text(r.Version.Code)
 	}
+	for _, a := range r.Validations {
+		d.part('v', nil)
+		d.text(a.Validation.Name)
+		d.text(a.Mode)
+	}
 	if r.SoftDelete != nil {
 		d.text(r.SoftDelete.Field.Code)
 		d.text(r.SoftDelete.Deleted)

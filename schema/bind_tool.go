@@ -34,6 +34,11 @@ func (l *loader) declareTools() {
 				}
 				t := l.sqlTool(f, d.sql)
 				taken[plainName(t.Name)] = declared[*Tool]{t, f, d.name.at}
+				if d.check.kind.given() {
+					l.validation(f, d, t)
+					continue
+				}
+				l.keepSource(t, "tools", d.node)
 				l.cat.Tools = append(l.cat.Tools, t)
 				continue
 			}
@@ -42,11 +47,22 @@ func (l *loader) declareTools() {
 				continue
 			}
 			taken[plainName(t.Name)] = declared[*Tool]{t, f, d.name.at}
+			if d.check.wraps.given() {
+				if !d.enabled.at.given() || d.enabled.on {
+					l.validation(f, d, nil)
+				}
+				continue
+			}
 			b := &toolBinder{l: l, file: f, tool: t}
 			b.preset(d)
 			if d.enabled.at.given() && !d.enabled.on {
 				continue
 			}
+			if d.check.kind.given() {
+				l.validation(f, d, t)
+				continue
+			}
+			l.keepSource(t, "tools", d.node)
 			l.cat.Tools = append(l.cat.Tools, t)
 		}
 	}

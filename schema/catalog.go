@@ -51,12 +51,13 @@ type Resource struct {
 	Fields                  []*Field
 	Relations               []*Relation
 	SoftDelete              *SoftDelete
-	Writes                  []string // create, update, delete
-	Confirm                 string   // token, strict, human or none
-	Version                 *Field   // optimistic lock column, or nil
-	Roles                   []string // who may use it; empty is everybody
-	Rows                    *Rows    // which rows; nil is all
-	CaseSensitive           bool     // LIKE and REGEXP respect case
+	Writes                  []string      // create, update, delete
+	Confirm                 string        // token, strict, human or none
+	Version                 *Field        // optimistic lock column, or nil
+	Roles                   []string      // who may use it; empty is everybody
+	Rows                    *Rows         // which rows; nil is all
+	CaseSensitive           bool          // LIKE and REGEXP respect case
+	Validations             []*Attachment // that its changes meet, in the order in which they are asked
 	At                      Pos
 
 	byCode map[string]*Field
@@ -179,6 +180,7 @@ func (s *Set) On(c *Connection) bool {
 // query may name what the ones before it gave; the first decides whether there is such a user.
 type Owner struct {
 	Queries []OwnerQuery
+	Roles   string // the output whose values are roles of the principal, beside those that it brings; "" is none
 	At      Pos
 }
 
@@ -215,16 +217,18 @@ type Catalog struct {
 	Owner       *Owner // nil: principals have what the configuration gives them
 	Texts       []*TextMap
 	Tools       []*Tool
+	Validations []*Validation
 	Annotations []*Annotation
 	Masks       []*Mask
 	// Instructions are what clients are told as far as a tool of the same file is there for them.
 	Instructions []Instruction
 	Hash         string // SHA-256 over the files, hex
 
-	byCode map[string]*Resource
-	tools  map[string]*Tool // by plainName
-	sets   map[string]*Set
-	index  *index
+	configs map[any]string // of tools, validations and resources; only with LoadOptions.Sources
+	byCode  map[string]*Resource
+	tools   map[string]*Tool // by plainName
+	sets    map[string]*Set
+	index   *index
 }
 
 // Resource finds a resource by its exact code.

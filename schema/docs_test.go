@@ -65,10 +65,10 @@ func TestCatalogDocs(t *testing.T) {
 }
 
 // Every key of the grammar, and every word that a key may have as its value, stands in docs/catalog.md,
-// docs/tools.md or docs/sql-tools.md.
+// docs/tools.md, docs/sql-tools.md or docs/registry.md.
 // Those of conditions and requests are docs/requests.md's.
 func TestCatalogDocsAreComplete(t *testing.T) {
-	text := catalogDocs(t) + docsOf(t, "tools.md") + docsOf(t, "sql-tools.md")
+	text := catalogDocs(t) + docsOf(t, "tools.md") + docsOf(t, "sql-tools.md") + docsOf(t, "registry.md")
 	raw, err := os.ReadFile("catalog.schema.json")
 	if err != nil {
 		t.Fatal(err)

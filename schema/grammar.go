@@ -1,6 +1,10 @@
 package schema
 
-import "slices"
+import (
+	"slices"
+
+	"go.yaml.in/yaml/v4"
+)
 
 // The declarations of a file as they are written, before any name is looked up.
 type (
@@ -36,6 +40,8 @@ type (
 		relations                 []relDecl
 		softDelete                softDecl
 		rows                      rowsDecl
+		validations               []attachDecl
+		node                      *yaml.Node // all of it
 	}
 	fieldDecl struct {
 		at                                                   place
@@ -93,6 +99,7 @@ type (
 		at      place
 		queries []raw
 		lists   []word
+		roles   word
 	}
 	textDecl struct {
 		name   word
@@ -110,7 +117,7 @@ var fileTable = &table[fileDecl]{
 		{"connections", "The databases, by name.", false,
 			namedOf(func(f *fileDecl) *[]connDecl { return &f.connections }, aCode, func(c *connDecl) *word { return &c.name }, mapping(connTable))},
 		{"resources", "The tables and views, under the names their callers use.", false,
-			listOf(func(f *fileDecl) *[]resDecl { return &f.resources }, mapping(resTable))},
+			listOf(func(f *fileDecl) *[]resDecl { return &f.resources }, resShape())},
 		{"rules", "Row rules by name: who sees which rows.", false,
 			namedOf(func(f *fileDecl) *[]ruleDecl { return &f.rules }, aCode, func(r *ruleDecl) *word { return &r.name }, mapping(ruleTable))},
 		{"sets", "Lists of values by name, read anew for each call; conditions compare with them through tokenType set.", false,
@@ -197,9 +204,22 @@ var resTable = &table[resDecl]{
 			texts(func(r *resDecl) *[]word { return &r.roles }, aCode)},
 		{"rows", "Which rows are there for the caller: a named rule with this resource's fields as its arguments, or a condition of its own.", false,
 			rowsShape()},
+		{"validations", "The validations that every change meets before it is kept: names, or mappings with mode and args.", false,
+			listOf(func(r *resDecl) *[]attachDecl { return &r.validations }, attachShape())},
 		{"caseSensitive", "true lets LIKE and REGEXP tell capital from small letters.", false,
 			yesNo(func(r *resDecl) *yesno { return &r.caseSensitive })},
 	},
+}
+
+// resShape is a resource.
+func resShape() shape[resDecl] {
+	return shape[resDecl]{
+		read: func(f *file, name string, n *yaml.Node, into *resDecl) {
+			into.node = deref(n)
+			resTable.read(f, name, n, into)
+		},
+		schema: resTable.schema,
+	}
 }
 
 var fieldTable = &table[fieldDecl]{

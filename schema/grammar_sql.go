@@ -17,6 +17,7 @@ type (
 		maxRows            number
 		policy, sql        word
 		bypass             bypassDecl
+		check              checkDecl
 		node               *yaml.Node // of sql
 	}
 	sqlParamDecl struct {
@@ -122,12 +123,17 @@ var bypassTable = &table[bypassDecl]{
 	},
 }
 
-// toolShape is a preset or, where it has a statement, a SQL tool.
+// toolShape is a preset or, where it has a statement, a SQL tool; or either as a validation.
 func toolShape() shape[toolDecl] {
 	return shape[toolDecl]{
 		read: func(f *file, name string, n *yaml.Node, into *toolDecl) {
 			k := deref(n)
+			into.node = k
 			if k.Kind == yaml.MappingNode {
+				if read := checkShape(k); read != nil {
+					read(f, name, n, into)
+					return
+				}
 				for i := 0; i < len(k.Content); i += 2 {
 					if deref(k.Content[i]).Value == "sql" {
 						into.sql = &sqlDecl{}
@@ -140,7 +146,10 @@ func toolShape() shape[toolDecl] {
 			toolTable.read(f, name, n, into)
 		},
 		schema: func(d *definitions) object {
-			return object{"if": object{"required": []string{"sql"}}, "then": sqlTable.schema(d), "else": toolTable.schema(d)}
+			tools := object{"if": object{"required": []string{"sql"}}, "then": sqlTable.schema(d), "else": toolTable.schema(d)}
+			wraps := object{"if": object{"required": []string{"wraps"}}, "then": wrapTable.schema(d), "else": presetCheckTable.schema(d)}
+			checks := object{"if": object{"required": []string{"sql"}}, "then": sqlCheckTable.schema(d), "else": wraps}
+			return object{"if": object{"required": []string{"type"}}, "then": checks, "else": tools}
 		},
 	}
 }

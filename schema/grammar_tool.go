@@ -14,7 +14,9 @@ type (
 		toolsets, roles    []word
 		enabled            yesno
 
-		sql *sqlDecl // of a SQL tool, which has nothing below
+		sql   *sqlDecl // of a SQL tool, which has nothing below
+		check checkDecl
+		node  *yaml.Node // all of it
 
 		shape, source, naming word
 		query                 raw

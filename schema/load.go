@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
+	"fmt"
 	"io/fs"
 	"os"
 	"runtime"
@@ -30,10 +31,22 @@ type LoadOptions struct {
 	Offline bool
 	// Schemas are the database schemas that tables may come from, on connections that do not say it themselves.
 	Schemas []string
+	// Texts are further files that are kept elsewhere, such as in the registry. They are read before the paths.
+	Texts []Document
+	// Sources keeps what each tool, validation and resource was declared as, for Config.
+	Sources bool
+	// Attach are validations attached to resources beside those that files attach.
+	Attach []Attach
 	// Instructions admits descriptions of SQL tools that read like orders to the model.
 	Instructions bool
 	// Limits bound the conditions and queries in the files; query.Defaults() when zero.
 	Limits query.Limits
+}
+
+// A Document is the text of one file under the name that problems have.
+type Document struct {
+	Name string
+	Data []byte
 }
 
 // A Pack is a named tree of catalog files.
@@ -108,6 +121,7 @@ type loader struct {
 	resUnits  []*resUnit
 	ruleUnits []*ruleUnit
 	setUnits  []*setUnit
+	checks    []*checkUnit
 	guards    map[*Resource][]*Resource // whose row rule reads which resources
 	hints     map[hintKey]string
 	spoilt    int // problems of row rules
@@ -131,6 +145,9 @@ func newLoader(opts LoadOptions) *loader {
 	for _, p := range opts.Packs {
 		l.in.tree(p.FS, "pack:"+p.Name)
 	}
+	for _, t := range opts.Texts {
+		l.in.inputs = append(l.in.inputs, input{name: t.Name, data: t.Data})
+	}
 	return l
 }
 
@@ -151,6 +168,7 @@ func (l *loader) load() (*Catalog, error) {
 	l.refuseNothing()
 	l.declareNotes()
 	l.declareTools()
+	l.bindValidations()
 	l.declareInstructions()
 	l.declareOwnTools()
 
@@ -175,6 +193,9 @@ func (l *loader) read() {
 		binary.BigEndian.PutUint64(size[:], uint64(len(in.data)))
 		sum.Write(size[:])
 		sum.Write(in.data)
+	}
+	for _, a := range l.opts.Attach {
+		fmt.Fprintf(sum, "%q", []string{a.ID, a.Resource, a.Validation, a.Mode})
 	}
 	l.cat.Hash = hex.EncodeToString(sum.Sum(nil))
 	if len(l.files) == 0 {

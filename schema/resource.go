@@ -112,6 +112,7 @@ func (r *Resource) fieldCodes() []string {
 // bindResources checks what a resource says of itself.
 func (l *loader) bindResources() {
 	for _, u := range l.resUnits {
+		l.keepSource(u.res, "resources", u.decl.node)
 		if u.decl.fields != nil && len(u.decl.fields) == 0 {
 			u.file.tell(u.decl.at, "declare its columns under fields", "the resource %s has no field", problem.Quote(u.res.Code))
 		}

@@ -283,6 +283,8 @@ type fault struct {
 	RetryAfter int          `json:"retry_after,omitempty"`
 	RequestID  string       `json:"request_id,omitempty"`
 	Also       []fault      `json:"also,omitempty"`
+
+	Details json.RawMessage `json:"details,omitempty"`
 }
 
 // fail turns problems into the reply of a failed call.
@@ -300,7 +302,7 @@ func (r *Reply) fail(l problem.List) {
 }
 
 func told(p *problem.Problem) fault {
-	return fault{Code: p.Code, Reason: p.Reason, Message: p.Message, At: p.At, Hint: p.Hint, RetryAfter: p.RetryAfter}
+	return fault{Code: p.Code, Reason: p.Reason, Message: p.Message, At: p.At, Hint: p.Hint, RetryAfter: p.RetryAfter, Details: p.Details}
 }
 
 // errorText writes the error object. HTML escapes would cost a model ten tokens where it reads one character.

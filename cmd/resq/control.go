@@ -47,9 +47,9 @@ func (c *config) controlDSN() string {
 // openControl opens the control database and brings its tables up to date. Without make, a file in the state
 // directory that is not there is none, and nil is given: a server that nobody made keys for needs no database.
 func openControl(ctx context.Context, c *config, log *slog.Logger, secret []byte, make bool) (*registry.Control, error) {
-	if c.Control.DSN == "" && !make {
-		if _, err := os.Stat(filepath.Join(stateDir(c.State), controlFile)); errors.Is(err, fs.ErrNotExist) {
-			return nil, nil
+	if !make {
+		if there, err := controlThere(c); err != nil || !there {
+			return nil, err
 		}
 	}
 	ctl, err := bareControl(ctx, c, log, secret)
@@ -60,6 +60,18 @@ func openControl(ctx context.Context, c *config, log *slog.Logger, secret []byte
 		return nil, failure{errors.Join(err, ctl.Close())}
 	}
 	return ctl, nil
+}
+
+// controlThere says whether there is a control database: one that the configuration names, or a file in the state directory.
+func controlThere(c *config) (bool, error) {
+	if c.Control.DSN != "" {
+		return true, nil
+	}
+	_, err := os.Stat(filepath.Join(stateDir(c.State), controlFile))
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	return err == nil, err
 }
 
 // bareControl opens the control database as it is.
@@ -146,7 +158,10 @@ func (k *keyring) principal(o *registry.Owner) *policy.Principal {
 		})
 		p = &own
 	}
-	p.Key, p.Token, p.Tools = o.KeyID, o.ID, map[string]bool{}
+	p.Key, p.Token, p.Tools, p.Codes = o.KeyID, o.ID, map[string]bool{}, o.Codes
+	if !o.Bound.IsZero() {
+		p.Bound = o.Bound.UnixMilli()
+	}
 	if o.User != "" {
 		p.User = o.User
 		p.Funcs = maps.Clone(p.Funcs)

@@ -24,7 +24,7 @@ import (
 )
 
 // controlFormats are how what is in the control database is printed.
-var controlFormats = []string{"table", "json"}
+var controlFormats = []string{"table", "json", "yaml"}
 
 // A controlled command works on the control database.
 type controlled struct {
@@ -35,7 +35,7 @@ type controlled struct {
 func (c *controlled) flags(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&c.from.config, "config", "", "configuration `file` of the server")
 	cmd.Flags().StringVar(&c.from.state, "state", "", "state `directory` of the server")
-	cmd.Flags().StringVar(&c.format, "format", "table", "table or json")
+	cmd.Flags().StringVar(&c.format, "format", "table", "table, json or yaml")
 }
 
 // open opens the control database of a configuration; the caller closes it.
@@ -86,7 +86,7 @@ func controlCommand(cmd *cobra.Command, do func(ctx context.Context, ctl *regist
 }
 
 // quiet are the commands that change nothing, and show nobody's key: they leave no record.
-var quiet = map[string]bool{"list": true, "show": true, "status": true}
+var quiet = map[string]bool{"list": true, "show": true, "status": true, "export": true}
 
 // keepCommand records what a command did in the control database, where calls are kept. Whoever may run it may change that
 // database by other means as well; the record is for those who wonder later.
@@ -416,8 +416,13 @@ func printControl(w io.Writer, format string, v any) error {
 		enc.SetIndent("", "  ")
 		return enc.Encode(v)
 	}
+	if format == "yaml" {
+		return printYAML(w, v)
+	}
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	switch x := v.(type) {
+	case tabular:
+		x.table(t)
 	case []*registry.Key:
 		fmt.Fprintln(t, "ID\tPREFIX\tNAME\tUSER\tPRINCIPAL\tSTATE\tEXPIRES\tLAST USED\tSCOPES")
 		for _, k := range x {

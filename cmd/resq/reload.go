@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"os"
 	"os/signal"
+	"reflect"
 	"runtime"
 	"slices"
 	"sync/atomic"
@@ -53,12 +54,13 @@ type reloader struct {
 
 	signals  chan os.Signal
 	watcher  *watcher
-	terminal bool // the program belongs to a terminal, and ends with it
+	terminal bool          // the program belongs to a terminal, and ends with it
+	told     chan struct{} // that the control database changed
 }
 
 // newReloader begins to take signals, so that none that comes early ends the program.
 func newReloader(from *source, watch bool, log *slog.Logger, hangUp func()) *reloader {
-	r := &reloader{from: from, log: log, watch: watch, hangUp: hangUp, quiet: quietTime, signals: make(chan os.Signal, 4)}
+	r := &reloader{from: from, log: log, watch: watch, hangUp: hangUp, quiet: quietTime, signals: make(chan os.Signal, 4), told: make(chan struct{}, 1)}
 	r.terminal = !signal.Ignored(syscall.SIGHUP) && hasTerminal() // whoever ignores it wants to stay: nohup
 	signal.Notify(r.signals, append(statusSignals, syscall.SIGHUP)...)
 	return r
@@ -78,6 +80,9 @@ func (r *reloader) run(ctx context.Context) {
 	}
 	quiet := time.NewTimer(time.Hour)
 	quiet.Stop()
+	if r.watcher != nil { // a file may have changed between the load and the first watch
+		quiet.Reset(r.quiet)
+	}
 	old := time.NewTicker(forgetTime)
 	defer old.Stop()
 	for {
@@ -101,6 +106,10 @@ func (r *reloader) run(ctx context.Context) {
 			if r.watcher.concerns(e) {
 				quiet.Reset(r.quiet)
 			}
+		case <-r.told:
+			if r.registered(ctx) {
+				r.reload(ctx, false)
+			}
 		case <-faults: // events were lost, so anything may have changed
 			quiet.Reset(r.quiet)
 		case <-quiet.C:
@@ -109,6 +118,27 @@ func (r *reloader) run(ctx context.Context) {
 			}
 		}
 	}
+}
+
+// tell says that the control database changed.
+func (r *reloader) tell() {
+	select {
+	case r.told <- struct{}{}:
+	default: // it will be looked at anyhow
+	}
+}
+
+// registered says whether the registry keeps other tools or attachments by itself than those that are served.
+func (r *reloader) registered(ctx context.Context) bool {
+	if r.keys == nil || r.keys.control == nil {
+		return false
+	}
+	now, err := registeredIn(ctx, r.keys.control)
+	if err != nil {
+		r.log.Warn("the registry cannot be read", "error", err)
+		return false
+	}
+	return !reflect.DeepEqual(now, r.opened.kept)
 }
 
 func (r *reloader) startWatching() {
@@ -171,7 +201,7 @@ func (r *reloader) reload(ctx context.Context, all bool) (again bool) {
 		_ = r.api.SetAdmin(next.config.Control.Admin) // whose form was checked when it was read
 	}
 	if r.journal != nil {
-		r.journal.Know(registry.NewKnown(cat))
+		r.journal.Know(next.config.known(cat))
 	}
 	idle := r.server.Swap(next.engine)
 	go func() {
@@ -216,6 +246,9 @@ func (r *reloader) follow(paths []string) {
 
 // disturbed says whether catalog files changed in the last moments.
 func (r *reloader) disturbed() bool {
+	if r.watcher == nil {
+		return false
+	}
 	settle := time.NewTimer(settleTime)
 	defer settle.Stop()
 	hit := false

@@ -141,6 +141,16 @@ func (k *keyring) offer(ctx context.Context, c *config, cat *schema.Catalog, lan
 	}
 	if err := k.control.RegisterTools(ctx, list); err != nil {
 		k.log.Warn("the control database was not told which tools there are", "error", err)
+		return nil
+	}
+	m, err := mirrorOf(cat, lang)
+	if err != nil {
+		return err
+	}
+	if err := k.control.Mirror(ctx, m); problem.From(err) != nil && problem.From(err)[0].Code == problem.Conflict {
+		return err
+	} else if err != nil {
+		k.log.Warn("the registry does not show what is served", "error", err)
 	}
 	return nil
 }

@@ -242,7 +242,7 @@ func serve(cmd *cobra.Command, from *source, how serving) error {
 	var reloading sync.WaitGroup
 	reloading.Go(func() { s.Watch(ctx) })
 	if ring.directory != nil {
-		ring.directory.Changed(s.Changed)
+		ring.directory.Changed(func() { s.Changed(); reload.tell() })
 		reloading.Go(func() { ring.directory.Run(ctx) })
 	}
 	reloading.Go(func() { reload.run(ctx) })

@@ -99,6 +99,9 @@ type opened struct {
 	secret []byte
 	audit  *audit            // of writes
 	traces *telemetry.Traces // nil is none
+
+	kept    *registered // what the registry keeps by itself
+	sources bool        // the catalog keeps what things were declared as, for the registry
 }
 
 // close ends what open began.
@@ -117,7 +120,7 @@ const traceTime = 2 * time.Second
 
 // open loads the catalog, makes the databases of built-in packs, and starts an engine.
 func (s *source) open(ctx context.Context, log *slog.Logger, progress io.Writer) (*opened, error) {
-	o := &opened{}
+	o := &opened{sources: s.traced}
 	var err error
 	if o.config, err = s.settings(); err != nil {
 		return nil, err
@@ -187,9 +190,10 @@ func (o *opened) choosePacks() {
 	}
 }
 
-// load reads the catalog that the configuration names, and makes the databases of built-in packs.
-func (o *opened) load(ctx context.Context, progress io.Writer) (*schema.Catalog, error) {
-	opts := schema.LoadOptions{Limits: o.config.Limits, DSN: map[string]string{}}
+// loadWith is load with what the registry keeps by itself.
+func (o *opened) loadWith(ctx context.Context, progress io.Writer, kept *registered) (*schema.Catalog, error) {
+	opts := schema.LoadOptions{Limits: o.config.Limits, DSN: map[string]string{}, Sources: o.sources}
+	kept.into(&opts)
 	for _, name := range o.packs {
 		pack, ok := resources.Find(name)
 		if !ok {

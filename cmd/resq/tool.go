@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -15,20 +16,28 @@ import (
 )
 
 func toolCommand() *cobra.Command {
-	cmd := &cobra.Command{Use: "tool", Short: "Look at a business tool of the catalog"}
+	cmd := &cobra.Command{Use: "tool", Short: "Look at a business tool of the catalog, and add and remove those of the registry"}
 	var from source
+	var format string
 	show := &cobra.Command{
 		Use:   "show NAME [JSON]",
 		Short: "Print what a client sees of a tool, where its parts are declared, and its SQL",
 		Long: "Print what a client sees of a business tool, and the file and line of each of its parts. With arguments it is\n" +
-			"called, and the SQL of its requests is printed with its answer.",
+			"called, and the SQL of its requests is printed with its answer. A name with its namespace, such as biz/order.list,\n" +
+			"prints what the registry keeps of it.",
 		Example: `  resq tool show order.list --pack store
   resq tool show agent.list.query '{"name":"北京"}' --pack xiaoqu --principal head`,
 		Args: cobra.RangeArgs(1, 2),
 	}
 	from.flags(show)
-	show.RunE = func(cmd *cobra.Command, args []string) error { return showTool(cmd, &from, args) }
-	cmd.AddCommand(show)
+	show.Flags().StringVar(&format, "format", "table", "of what the registry keeps: table, json or yaml")
+	show.RunE = func(cmd *cobra.Command, args []string) error {
+		if strings.Contains(args[0], "/") {
+			return showRegistered(cmd, &from, format, args[0])
+		}
+		return showTool(cmd, &from, args)
+	}
+	cmd.AddCommand(show, listCommand("tool"), addCommand("tool"), removeCommand("tool"))
 	return cmd
 }
 

@@ -46,6 +46,7 @@ const (
 	ApprovalDenied     Code = "APPROVAL_DENIED"
 	OutcomeUnknown     Code = "OUTCOME_UNKNOWN"
 	AuditUnavailable   Code = "AUDIT_UNAVAILABLE"
+	ValidationFailed   Code = "VALIDATION_FAILED" // a validation of the resource stops the change
 
 	// Of SQL tools: when their files are loaded, and of the SQL that a client may send.
 	SQLSyntax             Code = "SQL_SYNTAX"
@@ -90,6 +91,8 @@ type Problem struct {
 	Reason  string // one word that tells problems of one code apart; "" is none
 	// RetryAfter is in seconds; 0 where trying again does not help.
 	RetryAfter int
+	// Details are JSON that says more to a program; nil is none.
+	Details []byte
 	// Err is the cause for the log. It never reaches a caller.
 	Err error
 }

@@ -330,7 +330,7 @@ func (p *parser) worded(t, next *Token) error {
 }
 
 // callable are structural words that are functions in front of a bracket.
-var callable = words("left right replace insert truncate if mod glob char date time timestamp year values unnest array")
+var callable = words("isnull left right replace insert truncate if mod glob char date time timestamp year values unnest array")
 
 // named reads a column, or a function with its schema.
 func (p *parser) named() error {
@@ -673,9 +673,28 @@ func (p *parser) window() error {
 				return err
 			}
 		}
+		if err := p.exclusion(); err != nil {
+			return err
+		}
 	}
 	p.depth--
 	return p.mustSign(")")
+}
+
+// exclusion reads which rows of its frame a window leaves out.
+func (p *parser) exclusion() error {
+	if p.st.Dialect == MySQL || !p.take("exclude") {
+		return nil
+	}
+	switch {
+	case p.take("current"):
+		return p.must("row")
+	case p.take("no"):
+		return p.must("others")
+	case p.take("group"), p.take("ties"):
+		return nil
+	}
+	return p.unexpected("CURRENT ROW, GROUP, TIES or NO OTHERS")
 }
 
 // keys reads sort keys inside an expression.

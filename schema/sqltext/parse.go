@@ -123,7 +123,9 @@ func (p *parser) statement() error {
 	if p.cur().Kind == End {
 		return &fault{problem.SQLSyntax, 0, "there is no statement", "one SELECT, or WITH … SELECT"}
 	}
-	if !p.is("select") && !p.is("with") {
+	// Two SELECTs in brackets may be combined; around a single one, brackets would keep the tool's own limit off.
+	bracketed := p.sign("(") && p.st.Dialect != SQLite
+	if !p.is("select") && !p.is("with") && !bracketed {
 		t := p.cur()
 		if t.Kind == refused {
 			return t.fault
@@ -140,6 +142,9 @@ func (p *parser) statement() error {
 	}
 	if p.cur().Kind != End {
 		return p.unexpected("")
+	}
+	if bracketed && len(q.Terms) == 1 {
+		return &fault{problem.SQLSyntax, 0, "the whole statement stands in brackets", "leave them out"}
 	}
 	p.st.Query = q
 	p.st.end = q.last

@@ -1,0 +1,488 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"go.yaml.in/yaml/v4"
+
+	"resq/registry"
+	"resq/schema"
+	"resq/schema/problem"
+)
+
+// A tabular prints itself as a table.
+type tabular interface{ table(w io.Writer) }
+
+// printYAML prints what JSON would, under the same names.
+func printYAML(w io.Writer, v any) error {
+	raw, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	var plain any
+	if err := json.Unmarshal(raw, &plain); err != nil {
+		return err
+	}
+	text, err := yaml.Dump(plain)
+	if err != nil {
+		return err
+	}
+	_, err = w.Write(text)
+	return err
+}
+
+// Tables of what the registry keeps.
+type (
+	callables   []*registry.Callable
+	oneCallable struct{ *registry.Callable }
+	attachments []registry.Attached
+)
+
+func (c callables) table(w io.Writer) {
+	fmt.Fprintln(w, "NAME\tTYPE\tSOURCE\tMAY\tUPDATED\tDESCRIPTION")
+	for _, t := range c {
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\n", t.Name, t.Type, t.Source, may(t), t.Updated, dash(firstLine(t.Description)))
+	}
+}
+
+// may says in a word what a tool may do.
+func may(t *registry.Callable) string {
+	switch {
+	case t.Checkpointable:
+		return "write, undoable"
+	case t.Writes:
+		return "write"
+	case t.ReadOnly:
+		return "read"
+	}
+	return "-"
+}
+
+func firstLine(s string) string {
+	s, _, _ = strings.Cut(s, "\n")
+	if r := []rune(s); len(r) > 80 {
+		return string(r[:80]) + "…"
+	}
+	return s
+}
+
+func (c oneCallable) table(w io.Writer) {
+	t := c.Callable
+	fmt.Fprintf(w, "name\t%s\nid\t%s\ntype\t%s\nsource\t%s\nmay\t%s\ncreated\t%s\nupdated\t%s\ndescription\t%s\n", t.Name, t.ID, t.Type, t.Source, may(t), t.Created, t.Updated, dash(firstLine(t.Description)))
+	for _, b := range t.Bindings {
+		fmt.Fprintf(w, "slot %s\t%s by %s, %s\n", b.Slot, b.ResourceType, b.Mode, b.Access)
+	}
+}
+
+func (a attachments) table(w io.Writer) {
+	fmt.Fprintln(w, "ATTACHMENT\tRESOURCE\tVALIDATION\tMODE\tCREATED")
+	for _, x := range a {
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", x.ID, x.Resource, x.Validation, x.Mode, x.Created)
+	}
+}
+
+// listCommand lists tools, or validations.
+func listCommand(kind string) *cobra.Command {
+	var namespace, from, typ string
+	cmd := &cobra.Command{Use: "list [REGEX]", Short: "List what the registry keeps: what servers have loaded, and what was added to it", Args: cobra.MaximumNArgs(1)}
+	if kind == "validation" {
+		typ = registry.TypeValidation
+	} else {
+		cmd.Flags().StringVar(&typ, "type", "", "only tool or validation")
+	}
+	cmd.Flags().StringVar(&namespace, "namespace", "", "only of this `namespace`")
+	cmd.Flags().StringVar(&from, "source", "", "only of this `source`: mcp, agent_skill, builtin, custom or wrapped")
+	return controlCommand(cmd, func(ctx context.Context, ctl *registry.Control, _ *config, args []string) (any, error) {
+		if typ != "" {
+			if err := oneOf("--type", typ, []string{registry.TypeTool, registry.TypeValidation}); err != nil {
+				return nil, err
+			}
+		}
+		if from != "" {
+			if err := oneOf("--source", from, []string{"mcp", "agent_skill", "builtin", "custom", "wrapped"}); err != nil {
+				return nil, err
+			}
+		}
+		name := regexp.MustCompile("")
+		if len(args) > 0 {
+			var err error
+			if name, err = regexp.Compile(args[0]); err != nil {
+				return nil, fmt.Errorf("%s is no regular expression: %w", problem.Quote(args[0]), err)
+			}
+		}
+		list, err := ctl.Callables(ctx)
+		if err != nil {
+			return nil, err
+		}
+		return callables(slices.DeleteFunc(list, func(t *registry.Callable) bool {
+			ns, _, _ := strings.Cut(t.Name, "/")
+			return typ != "" && t.Type != typ || from != "" && t.Source != from || namespace != "" && ns != namespace || !name.MatchString(t.Name)
+		})), nil
+	})
+}
+
+func showRegistered(cmd *cobra.Command, from *source, format, name string) error {
+	c := controlled{from: *from, format: format}
+	ctl, _, err := c.open(cmd.Context())
+	if err != nil {
+		return err
+	}
+	defer ctl.Close()
+	t, err := ctl.Callable(cmd.Context(), name)
+	if err != nil {
+		return failure{err}
+	}
+	if err := printControl(cmd.OutOrStdout(), format, oneCallable{t}); err != nil {
+		return failure{err}
+	}
+	if format == "table" && t.Config != "" {
+		fmt.Fprintf(cmd.OutOrStdout(), "\n%s", t.Config)
+	}
+	return nil
+}
+
+// addCommand keeps a tool, or a validation, in the registry alone.
+func addCommand(kind string) *cobra.Command {
+	var from source
+	var namespace, format string
+	cmd := &cobra.Command{
+		Use: "add FILE", Short: "Add a " + kind + " to the registry", Args: cobra.ExactArgs(1),
+		Long: "Add the one " + kind + " that a file in the form of a catalog declares to the registry, where every server of the control database\n" +
+			"serves it beside those of its files. It is checked against the catalog first, as at a start.",
+		Example: "  resq " + kind + " add " + kind + ".yaml --config resq.yaml --namespace shop",
+	}
+	cmd.Flags().StringVar(&namespace, "namespace", "custom", "`namespace` in the registry; clients know the name alone")
+	cmd.Flags().StringVar(&format, "format", "table", "table, json or yaml")
+	from.flags(cmd)
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		data, err := os.ReadFile(args[0])
+		if err != nil {
+			return failure{err}
+		}
+		return changeRegistry(cmd, &from, format, args, func(ctx context.Context, ctl *registry.Control, o *opened) (any, error) {
+			t, err := o.declared(ctx, ctl, kind, namespace, args[0], data)
+			if err != nil {
+				return nil, err
+			}
+			t, err = ctl.AddCallable(ctx, *t)
+			return oneCallable{t}, err
+		})
+	}
+	return cmd
+}
+
+// changeRegistry runs a change that has to fit the catalog.
+func changeRegistry(cmd *cobra.Command, from *source, format string, args []string, do func(ctx context.Context, ctl *registry.Control, o *opened) (any, error)) error {
+	c := controlled{from: *from, format: format}
+	ctl, conf, err := c.open(cmd.Context())
+	if err != nil {
+		return err
+	}
+	defer ctl.Close()
+	o := &opened{config: conf, sources: true, lang: conf.Lang}
+	o.choosePacks()
+	v, err := do(cmd.Context(), ctl, o)
+	if kept := keepCommand(cmd, ctl, conf, args, v, err, 0); kept != nil {
+		return failure{errors.Join(err, kept)}
+	}
+	if err != nil {
+		return failure{err}
+	}
+	if err := printControl(cmd.OutOrStdout(), format, v); err != nil {
+		return failure{err}
+	}
+	return nil
+}
+
+// declared loads the catalog with one more file, and gives what that file declares.
+func (o *opened) declared(ctx context.Context, ctl *registry.Control, kind, namespace, name string, data []byte) (*registry.Callable, error) {
+	var keys map[string]any
+	if yaml.Unmarshal(data, &keys) == nil { // what is wrong with it the load tells
+		for k := range keys {
+			if k != "version" && k != "tools" {
+				return nil, fmt.Errorf("%s: a file for the registry declares one %s, and nothing under %s", name, kind, problem.Quote(k))
+			}
+		}
+	}
+	kept, err := registeredIn(ctx, ctl)
+	if err != nil {
+		return nil, err
+	}
+	kept.texts = append(kept.texts, schema.Document{Name: name, Data: data})
+	cat, err := o.loadWith(ctx, io.Discard, kept)
+	if err != nil {
+		return nil, err
+	}
+	var found []registry.Callable
+	for _, t := range cat.Tools {
+		if t.At.File == name {
+			found = append(found, callableOf(cat, t, o.lang))
+		}
+	}
+	for _, v := range cat.Validations {
+		if v.At.File == name {
+			found = append(found, validationOf(cat, v, namespace, o.lang))
+		}
+	}
+	if len(found) != 1 || found[0].Type != kind {
+		return nil, fmt.Errorf("%s: a file for the registry declares one %s; this one declares %d tools and validations", name, kind, len(found))
+	}
+	t := &found[0]
+	t.Name = namespace + "/" + t.Short()
+	return t, nil
+}
+
+func removeCommand(kind string) *cobra.Command {
+	var yes bool
+	cmd := &cobra.Command{Use: "remove NAME", Short: "Remove a " + kind + " that was added to the registry", Args: cobra.ExactArgs(1)}
+	cmd.Flags().BoolVar(&yes, "yes", false, "remove it; without it nothing is done")
+	return controlCommand(cmd, func(ctx context.Context, ctl *registry.Control, _ *config, args []string) (any, error) {
+		if !yes {
+			return nil, fmt.Errorf("remove %s with --yes; a validation is detached everywhere with it", problem.Quote(args[0]))
+		}
+		t, err := ctl.RemoveCallable(ctx, args[0])
+		return oneCallable{t}, err
+	})
+}
+
+func validationCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "validation", Short: "Validations: what decides whether a change may stay", Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	cmd.AddCommand(listCommand("validation"), addCommand("validation"), removeCommand("validation"), attachCommand(),
+		controlCommand(&cobra.Command{Use: "detach ATTACHMENT", Short: "Take an attachment back that was made here", Args: cobra.ExactArgs(1)},
+			func(ctx context.Context, ctl *registry.Control, _ *config, args []string) (any, error) {
+				a, err := ctl.Detach(ctx, args[0])
+				if err != nil {
+					return nil, err
+				}
+				return attachments{*a}, nil
+			}),
+		controlCommand(&cobra.Command{Use: "attachments", Short: "List which validations are attached to which resources", Args: cobra.NoArgs},
+			func(ctx context.Context, ctl *registry.Control, _ *config, _ []string) (any, error) {
+				list, err := ctl.Attachments(ctx)
+				return attachments(list), err
+			}))
+	return cmd
+}
+
+func attachCommand() *cobra.Command {
+	var from source
+	var mode, format string
+	cmd := &cobra.Command{
+		Use: "attach RESOURCE VALIDATION", Short: "Attach a validation to a resource", Args: cobra.ExactArgs(2),
+		Long: "Attach a validation, of a file or of the registry, to a resource: from then on every change of its rows is met by it.\n" +
+			"That the two fit is checked against the catalog first, as at a start.",
+	}
+	cmd.Flags().StringVar(&mode, "mode", "", "required or informational (default: the validation's own)")
+	cmd.Flags().StringVar(&format, "format", "table", "table, json or yaml")
+	from.flags(cmd)
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		return changeRegistry(cmd, &from, format, args, func(ctx context.Context, ctl *registry.Control, o *opened) (any, error) {
+			kept, err := registeredIn(ctx, ctl)
+			if err != nil {
+				return nil, err
+			}
+			short := args[1][strings.IndexByte(args[1], '/')+1:]
+			kept.attach = append(kept.attach, schema.Attach{ID: "of " + args[1], Resource: args[0], Validation: short, Mode: mode})
+			cat, err := o.loadWith(ctx, io.Discard, kept)
+			if err != nil {
+				return nil, err
+			}
+			if err := o.mirror(ctx, ctl, cat); err != nil { // a server may not have told of them yet
+				return nil, err
+			}
+			if v, ok := cat.Validation(short); ok && mode == "" {
+				mode = v.Mode
+			}
+			a, err := ctl.Attach(ctx, args[0], args[1], mode)
+			if err != nil {
+				return nil, err
+			}
+			return attachments{*a}, nil
+		})
+	}
+	return cmd
+}
+
+func (o *opened) mirror(ctx context.Context, ctl *registry.Control, cat *schema.Catalog) error {
+	m, err := mirrorOf(cat, o.lang)
+	if err != nil {
+		return err
+	}
+	return ctl.Mirror(ctx, m)
+}
+
+// registryCommand is about the registry as a whole.
+func registryCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "registry", Short: "The registry of tools as a whole, and the checkpoints of writes", Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	rollback := changesUndo()
+	rollback.Use, rollback.Short = "rollback CHECKPOINT", "Take the change of a checkpoint back"
+	cmd.AddCommand(exportCommand(), importCommand(), checkpointsCommand(), rollback)
+	return cmd
+}
+
+// An exported is what the registry keeps by itself, as a file.
+type exported struct {
+	Tools       []*registry.Callable `json:"tools"`
+	Attachments []registry.Attached  `json:"attachments"`
+}
+
+func exportCommand() *cobra.Command {
+	c := controlled{}
+	cmd := &cobra.Command{Use: "export", Short: "Print what was added to the registry, for resq registry import", Args: cobra.NoArgs}
+	c.flags(cmd)
+	cmd.Flags().Lookup("format").DefValue = "yaml"
+	c.format = "yaml"
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		ctl, _, err := c.open(cmd.Context())
+		if err != nil {
+			return err
+		}
+		defer ctl.Close()
+		x := exported{Tools: []*registry.Callable{}, Attachments: []registry.Attached{}}
+		list, err := ctl.Callables(cmd.Context())
+		if err != nil {
+			return failure{err}
+		}
+		for _, t := range list {
+			if !t.Mirrored() {
+				x.Tools = append(x.Tools, t)
+			}
+		}
+		attached, err := ctl.Attachments(cmd.Context())
+		if err != nil {
+			return failure{err}
+		}
+		for _, a := range attached {
+			if !a.Declared() {
+				x.Attachments = append(x.Attachments, a)
+			}
+		}
+		if c.format == "table" {
+			return fmt.Errorf("an export is yaml or json")
+		}
+		if err := printControl(cmd.OutOrStdout(), c.format, x); err != nil {
+			return failure{err}
+		}
+		return nil
+	}
+	return cmd
+}
+
+func importCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "import FILE", Short: "Add what resq registry export printed", Args: cobra.ExactArgs(1),
+		Long: "Add the tools, validations and attachments of an export to the registry. What is there already is told and left alone.",
+	}
+	return controlCommand(cmd, func(ctx context.Context, ctl *registry.Control, _ *config, args []string) (any, error) {
+		raw, err := os.ReadFile(args[0])
+		if err != nil {
+			return nil, err
+		}
+		var plain any
+		if err := yaml.Unmarshal(raw, &plain); err != nil { // JSON is YAML
+			return nil, fmt.Errorf("%s is no export: %w", args[0], err)
+		}
+		if raw, err = json.Marshal(plain); err != nil {
+			return nil, fmt.Errorf("%s is no export: %w", args[0], err)
+		}
+		var x exported
+		d := json.NewDecoder(strings.NewReader(string(raw)))
+		d.DisallowUnknownFields()
+		if err := d.Decode(&x); err != nil {
+			return nil, fmt.Errorf("%s is no export: %w", args[0], err)
+		}
+		var done imported
+		keep := func(name string, err error) error {
+			var p *problem.Problem
+			switch {
+			case err == nil:
+				done = append(done, importedOne{name, "added"})
+			case errors.As(err, &p) && p.Code == problem.Conflict:
+				done = append(done, importedOne{name, "there already"})
+			default:
+				return err
+			}
+			return nil
+		}
+		for _, t := range x.Tools {
+			_, err := ctl.AddCallable(ctx, *t)
+			if err := keep(t.Name, err); err != nil {
+				return done, err
+			}
+		}
+		for _, a := range x.Attachments {
+			_, err := ctl.Attach(ctx, a.Resource, a.Validation, a.Mode)
+			if err := keep(a.Validation+" on "+a.Resource, err); err != nil {
+				return done, err
+			}
+		}
+		return done, nil
+	})
+}
+
+type importedOne struct {
+	Name   string `json:"name"`
+	Result string `json:"result"`
+}
+
+type imported []importedOne
+
+func (i imported) table(w io.Writer) {
+	fmt.Fprintln(w, "NAME\tRESULT")
+	for _, x := range i {
+		fmt.Fprintf(w, "%s\t%s\n", x.Name, x.Result)
+	}
+}
+
+// checkpointsCommand lists the changes that can be taken back.
+func checkpointsCommand() *cobra.Command {
+	var from source
+	var limit int
+	var format string
+	cmd := &cobra.Command{
+		Use: "checkpoints", Short: "List the changes that can be taken back", Args: cobra.NoArgs,
+		Long: "List the changes whose rows are kept as they were before, newest first. Each is a checkpoint: resq registry rollback shows what\n" +
+			"taking it back would change, and does it with --yes.",
+	}
+	cmd.Flags().IntVarP(&limit, "number", "n", 20, "`number` of changes")
+	cmd.Flags().StringVar(&format, "format", "table", "table, json or yaml")
+	from.flags(cmd)
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		if err := oneOf("--format", format, controlFormats); err != nil {
+			return err
+		}
+		o, err := from.open(cmd.Context(), slog.New(slog.DiscardHandler), cmd.ErrOrStderr())
+		if err != nil {
+			return err
+		}
+		defer o.close()
+		list, err := o.engine.Operations(cmd.Context(), "applied", limit)
+		if err != nil {
+			return failure{err}
+		}
+		kept := []change{}
+		for _, x := range list {
+			if c := changeOf(x, false); c.Undoable {
+				kept = append(kept, c)
+			}
+		}
+		return printChanges(cmd.OutOrStdout(), format, kept)
+	}
+	return cmd
+}
