@@ -8,6 +8,7 @@ import (
 
 	"resq/engine"
 	"resq/engine/policy"
+	"resq/schema/problem"
 	"resq/testdb"
 )
 
@@ -152,4 +153,31 @@ func TestQueryToolsAreOffByDefault(t *testing.T) {
 			t.Errorf("%s: %s", tool, got)
 		}
 	}
+}
+
+// With several connections of the group the call may choose one, and no other one (D-030, D-068); a statement that the
+// database cannot run tells of the kind of fault alone (D-072).
+func TestExecuteQuerySystem(t *testing.T) {
+	testdb.Each(t, func(t *testing.T, on testdb.Engine) {
+		one := testdb.Create(t, on, "CREATE TABLE place (n VARCHAR(9));\nINSERT INTO place VALUES ('one');\n")
+		two := testdb.Create(t, on, "CREATE TABLE place (n VARCHAR(9));\nINSERT INTO place VALUES ('two');\n")
+		b := newBench(t, on, fstest.MapFS{"q.yaml": queryConnection(on, one), "r.yaml": {Data: fmt.Appendf(nil, "version: 1\nconnections: {r: {driver: %s, dsn: %q, tools: [query]}}\n", on.Name, two)}},
+			map[string]string{"main": one})
+		for _, c := range []struct{ args, want string }{
+			{`{"sql":"SELECT n FROM place"}`, `{"success":true,"data":[{"n":"one"}]`},
+			{`{"sql":"SELECT n FROM place","system":"r"}`, `{"success":true,"data":[{"n":"two"}]`},
+			{`{"sql":"SELECT n FROM place","system":"main"}`, `INVALID_ARGUMENT /system: there is no such database here · one of: q, r`},
+		} {
+			if got := askTool(t, b, member, "execute_query", c.args); !strings.HasPrefix(got, c.want) {
+				t.Errorf("%s\n got %s\nwant %s", c.args, got, c.want)
+			}
+		}
+		if on.Name != testdb.Postgres {
+			return // the others make something of the value
+		}
+		_, err := b.engine.CallTool(t.Context(), member, engine.Call{Tool: "execute_query", Args: []byte(`{"sql":"SELECT CAST(n AS INTEGER) AS i FROM place"}`)})
+		if p := problem.From(err)[0]; p.Code != problem.DataError || p.Reason != "sqlstate-22" || strings.Contains(p.Message, "one") {
+			t.Errorf("%v %s", err, p.Reason)
+		}
+	})
 }
