@@ -50,6 +50,7 @@ func (e *Engine) sent(ctx context.Context, who *policy.Principal, t *schema.Tool
 	}
 	c := &sent{e: e, ctx: ctx, who: who, view: policy.For(e.cat, who), conn: t.Own.Default, limit: e.opts.SQL.Default, given: map[string]sqlgen.Given{}}
 	var probs problem.List
+	sent := false
 	for _, a := range args {
 		switch {
 		case a.Kind == "null":
@@ -68,7 +69,7 @@ func (e *Engine) sent(ctx context.Context, who *policy.Principal, t *schema.Tool
 		case a.Kind != "string":
 			probs = append(probs, argument(a.Name, "expected a string, not "+article(a.Kind), ""))
 		case a.Name == "sql":
-			c.text = a.Text
+			c.text, sent = a.Text, true
 		case a.Name == "system":
 			i := slices.IndexFunc(t.Own.Systems, func(x *schema.Connection) bool { return x.Name == a.Text })
 			if i < 0 {
@@ -78,7 +79,7 @@ func (e *Engine) sent(ctx context.Context, who *policy.Principal, t *schema.Tool
 			c.conn = t.Own.Systems[i]
 		}
 	}
-	if c.text == "" && len(probs) == 0 {
+	if !sent && len(probs) == 0 {
 		probs = append(probs, argument("sql", "missing sql", "one SELECT, or WITH … SELECT, that only reads"))
 	}
 	return c, probs.Err()
