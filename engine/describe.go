@@ -22,7 +22,7 @@ func (e *Engine) Describe(ctx context.Context, who *policy.Principal, raw []byte
 	if err != nil {
 		return nil, err
 	}
-	if e.byRole {
+	if e.byRole || e.cat.Owner != nil && e.cat.Owner.Roles != "" {
 		if who, err = e.known(ctx, who); err != nil {
 			return nil, err
 		}

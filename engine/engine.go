@@ -92,6 +92,7 @@ type Engine struct {
 	run      calls
 	forms    forms
 	heard    *hearing
+	roles    playing
 }
 
 // A database is one connection's pool.

@@ -79,6 +79,7 @@ func (e *Engine) Report(ctx context.Context, who *policy.Principal, tool string,
 		return nil, err
 	}
 	v := policy.For(e.cat, who)
+	r.Roles = append([]string{}, who.Roles...)
 	r.Nobody, r.Attributes, r.Funcs = who.Absent(), who.Attributes, who.Funcs
 	o := e.options(ctx, v, nil)
 	var uses []plan.Use

@@ -404,7 +404,7 @@ func writable(cat *schema.Catalog) map[*schema.Resource]Verbs {
 
 // Verbs is what a principal can do with some resource or other.
 func (e *Engine) Verbs(who *policy.Principal) (v Verbs) {
-	view := policy.For(e.cat, who)
+	view := policy.For(e.cat, e.playing(who))
 	for r, x := range e.writable {
 		if view.Visible(r) {
 			v |= x

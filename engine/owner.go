@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"sync"
+	"time"
 
 	"resq/engine/plan"
 	"resq/engine/policy"
@@ -41,7 +43,12 @@ func (e *Engine) known(ctx context.Context, who *policy.Principal) (*policy.Prin
 		}
 		asks = asks.Known(attributes, funcs)
 	}
-	return who.Known(attributes, funcs), nil
+	who = who.Known(attributes, funcs)
+	if name := e.cat.Owner.Roles; name != "" && attributes[name] != nil {
+		// The role of business tools is the engine's to give, whatever the data say.
+		who = who.Playing(slices.DeleteFunc(slices.Clone(attributes[name].Texts), func(r string) bool { return r == ToolRole }))
+	}
+	return who, nil
 }
 
 // present is the principal with what the catalog says of its user, and a refusal where there is no such user: business tools
@@ -124,6 +131,9 @@ func (e *Engine) needs(r *query.Request) bool {
 	if e.cat.Owner == nil {
 		return false
 	}
+	if e.cat.Owner.Roles != "" { // which decide what there is at all
+		return true
+	}
 	found := false
 	named := func(code string) {
 		if x, ok := e.cat.Resource(code); ok && x.Rows != nil {
@@ -146,4 +156,49 @@ func byRole(cat *schema.Catalog) bool {
 	return slices.ContainsFunc(cat.Rules, func(r *schema.Rule) bool {
 		return slices.ContainsFunc(r.Cases, func(c schema.Case) bool { return len(c.Roles) > 0 })
 	})
+}
+
+// Where roles come from the database, which tools a user sees hangs on them, and lists are asked for without a call. What was
+// found is used for a second there; a call looks them up anew.
+const (
+	rolesTime = time.Second
+	maxRoles  = 10_000 // users that are remembered
+	rolesWait = 2 * time.Second
+)
+
+// playing are the roles of users as lists see them.
+type playing struct {
+	mu sync.Mutex
+	of map[string]played
+}
+
+type played struct {
+	at    time.Time
+	roles []string
+}
+
+// playing gives the principal with the roles of its user. Where they cannot be found out it has those that it brought.
+func (e *Engine) playing(who *policy.Principal) *policy.Principal {
+	if who == nil || who.User == "" || e.cat.Owner == nil || e.cat.Owner.Roles == "" {
+		return who
+	}
+	e.roles.mu.Lock()
+	p, ok := e.roles.of[who.User]
+	e.roles.mu.Unlock()
+	if now := time.Now(); !ok || now.Sub(p.at) > rolesTime {
+		ctx, cancel := context.WithTimeout(context.Background(), rolesWait)
+		defer cancel()
+		bare := &policy.Principal{Name: who.Name, Key: who.Key, User: who.User}
+		p = played{at: now}
+		if found, err := e.known(ctx, bare); err == nil {
+			p.roles = found.Roles
+		}
+		e.roles.mu.Lock()
+		if e.roles.of == nil || len(e.roles.of) >= maxRoles {
+			e.roles.of = map[string]played{}
+		}
+		e.roles.of[who.User] = p
+		e.roles.mu.Unlock()
+	}
+	return who.Playing(p.roles)
 }

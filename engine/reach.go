@@ -158,7 +158,7 @@ func (e *Engine) Reaches(who *policy.Principal, tool string, verbs Verbs) bool {
 	if t, ok := e.cat.Tool(tool); ok {
 		return e.reached(who, t)
 	}
-	view, any := policy.For(e.cat, who), false
+	view, any := policy.For(e.cat, e.playing(who)), false
 	for _, r := range e.cat.Resources {
 		if !view.Visible(r) || verbs != 0 && e.writable[r]&verbs == 0 {
 			continue

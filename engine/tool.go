@@ -50,7 +50,7 @@ func (e *Engine) Tools(lang string) []Tool {
 // Offers says whether a principal may use a business tool. One that it may not use is answered as one that is not there.
 func (e *Engine) Offers(who *policy.Principal, name string) bool {
 	t, ok := e.cat.Tool(name)
-	return ok && e.offered(who, t)
+	return ok && e.offered(e.playing(who), t)
 }
 
 func (e *Engine) offered(who *policy.Principal, t *schema.Tool) bool {
@@ -64,12 +64,16 @@ func (e *Engine) CallTool(ctx context.Context, who *policy.Principal, call Call)
 	}
 	defer e.run.leave()
 	t, ok := e.cat.Tool(call.Tool)
-	if !ok || !e.offered(who, t) {
-		return nil, problem.List{{Code: problem.UnknownTool, Stage: problem.Raw, Message: "no tool " + problem.Quote(call.Tool)}}
+	unknown := problem.List{{Code: problem.UnknownTool, Stage: problem.Raw, Message: "no tool " + problem.Quote(call.Tool)}}
+	if !ok || !e.offered(e.playing(who), t) {
+		return nil, unknown
 	}
 	who, err := e.present(ctx, who)
 	if err != nil {
 		return nil, err
+	}
+	if !e.offered(who, t) { // by the roles of this moment
+		return nil, unknown
 	}
 	// Every kind of tool has its case here.
 	switch t.Kind {

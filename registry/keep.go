@@ -25,6 +25,7 @@ type Known struct {
 	open   map[string]bool // fields
 	keys   map[string]bool // resources of which everybody may read the key
 	params map[string]map[string]keepRule
+	secret func(string) bool // nil knows none
 }
 
 // A keepRule gives what is kept of an argument of a catalog's tool.
@@ -61,6 +62,13 @@ func NewKnown(cat *schema.Catalog) *Known {
 	for _, t := range cat.Tools {
 		n.params[t.Name] = n.rules(t)
 	}
+	return n
+}
+
+// Secret lets words of which is says so be hidden, such as keys of the configuration, which may look like anything. It must be set before
+// the first use.
+func (n *Known) Secret(is func(word string) bool) *Known {
+	n.secret = is
 	return n
 }
 
@@ -131,6 +139,15 @@ func (n *Known) Keep(tool string, raw []byte) []byte {
 	if n == nil {
 		n = &Known{}
 	}
+	kept := n.keep(tool, raw)
+	if n.secret == nil || len(kept) < keyShort {
+		return kept
+	}
+	v, _ := readJSON(kept) // which it is
+	return writeJSON(hideAll(v, n.secret))
+}
+
+func (n *Known) keep(tool string, raw []byte) []byte {
 	if len(raw) == 0 {
 		return []byte(`""`)
 	}

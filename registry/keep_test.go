@@ -110,3 +110,22 @@ func FuzzKeep(f *testing.F) {
 		}
 	})
 }
+
+// E-15, B-014: a key of the configuration may look like anything, and is kept nowhere all the same.
+func TestKeepNoKeys(t *testing.T) {
+	known := knownShop().Secret(func(word string) bool { return word == "alice-has-a-long-key-0001" || word == "a key of several words" })
+	for in, want := range map[string]string{
+		"alice-has-a-long-key-0001":                "***",
+		"mine is 'alice-has-a-long-key-0001', see": "mine is '***', see",
+		"k=alice-has-a-long-key-0001;n":            "k=***;n",
+		" a key of several words ":                 "***",
+		"alice-has-a-long-key-00012":               "alice-has-a-long-key-00012",
+		"li":                                       "li",
+	} {
+		raw, _ := json.Marshal(map[string]any{"resource": "User", "data": map[string]any{"name": in}})
+		var got struct{ Data struct{ Name string } }
+		if err := json.Unmarshal(known.Keep("res-create", raw), &got); err != nil || got.Data.Name != want {
+			t.Errorf("%q is kept as %q, want %q (%v)", in, got.Data.Name, want, err)
+		}
+	}
+}

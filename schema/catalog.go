@@ -180,6 +180,7 @@ func (s *Set) On(c *Connection) bool {
 // query may name what the ones before it gave; the first decides whether there is such a user.
 type Owner struct {
 	Queries []OwnerQuery
+	Roles   string // the output whose values are roles of the principal, beside those that it brings; "" is none
 	At      Pos
 }
 

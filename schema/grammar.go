@@ -99,6 +99,7 @@ type (
 		at      place
 		queries []raw
 		lists   []word
+		roles   word
 	}
 	textDecl struct {
 		name   word

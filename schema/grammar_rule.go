@@ -137,6 +137,7 @@ var ownerTable = &table[ownerDecl]{
 		{"query", "The one query.", false, oneRequest(func(o *ownerDecl) *[]raw { return &o.queries })},
 		{"queries", "Several queries, on any connections, run one after the other.", false, requests(func(o *ownerDecl) *[]raw { return &o.queries })},
 		{"lists", "The outputs that are lists: all values of all rows. Any other output has one value.", false, texts(func(o *ownerDecl) *[]word { return &o.lists }, anIdent)},
+		{"roles", "The output whose values are roles of the caller, beside those of the configuration.", false, text(func(o *ownerDecl) *word { return &o.roles }, anIdent)},
 	},
 }
 

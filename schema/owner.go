@@ -31,6 +31,11 @@ func (l *loader) bindOwner() {
 				l.bindOwnerQuery(u, r)
 			}
 			u.checkLists()
+			if w := u.decl.roles; w.given() {
+				if l.cat.Owner.Roles = w.text; !slices.Contains(u.outputs, w.text) {
+					f.tell(w.at, problem.OneOf(w.text, u.outputs), "no query of principal has an output %s", problem.Quote(w.text))
+				}
+			}
 		}
 	}
 }

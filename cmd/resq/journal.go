@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"resq/registry"
+	"resq/schema"
 	"resq/server"
 )
 
@@ -28,9 +29,17 @@ type auditConfig struct {
 func (o *opened) journal(ctl *registry.Control, asks bool) (*registry.Journal, error) {
 	j, err := newJournal(o.config, o.audit, ctl, asks)
 	if j != nil {
-		j.Know(registry.NewKnown(o.engine.Catalog()))
+		j.Know(o.config.known(o.engine.Catalog()))
 	}
 	return j, err
+}
+
+// known is what of calls may be kept: nothing that is a key of the configuration.
+func (c *config) known(cat *schema.Catalog) *registry.Known {
+	return registry.NewKnown(cat).Secret(func(word string) bool {
+		_, is := c.Keys.Find(word)
+		return is
+	})
 }
 
 func newJournal(c *config, a *audit, ctl *registry.Control, asks bool) (*registry.Journal, error) {

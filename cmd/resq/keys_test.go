@@ -364,14 +364,39 @@ func keptCalls(t *testing.T, e testdb.Engine, dsn string) []map[string]string {
 	return list
 }
 
+// listedCatalog has every kind of tool on two connections.
+const listedCatalog = `version: 1
+connections:
+  main: {driver: sqlite, dsn: "MAIN", mode: write}
+  far: {driver: sqlite, dsn: "FAR"}
+resources:
+  - {code: Near, connection: main, table: near, key: id, writes: [create, update, delete], fields: {id: integer, name: string}}
+  - {code: Far, connection: far, table: far, key: id, fields: {id: integer, name: string}}
+tools:
+  - {name: near.list, description: Near., shape: list, source: Near, columns: [id], order: [id asc], paging: {default: 20, max: 100}}
+  - {name: far.list, description: Far., shape: list, source: Far, columns: [id], order: [id asc], paging: {default: 20, max: 100}}
+  - {name: boss.list, description: Near., shape: list, source: Near, columns: [id], order: [id asc], paging: {default: 20, max: 100}, roles: [boss]}
+  - {name: sql_near, title: Near, description: Near by SQL., system: main, sql: SELECT id FROM near}
+  - {name: sql_far, title: Far, description: Far by SQL., system: far, sql: SELECT id FROM far}
+  - {name: sql_any, title: Any, description: Any by SQL., sql: SELECT 1 AS one}
+`
+
 // N4, B-003, B-004, E-10: for 200 random ways of giving scopes to keys and switching tools off, what is listed is what
-// can be called, over HTTP.
+// can be called, over HTTP: the generic tools, business tools, those of SQL, those of some role, and in the first half those whose
+// connection is down.
 func TestListAgainstCall(t *testing.T) {
 	seed := uint64(time.Now().UnixNano())
 	t.Logf("seed %d", seed)
 	rng := rand.New(rand.NewPCG(seed, 1))
 	dir := t.TempDir()
-	config := controlledConfig(t, dir, testdb.Engine{Name: testdb.SQLite}, "tools: {disabled: [res-undo]}\nprincipals:\n  reader: {scopes: [read]}\n  writer: {scopes: [read, write]}\n  eraser: {scopes: [delete]}\n")
+	sqlite := testdb.Engine{Name: testdb.SQLite}
+	main, far := testdb.Create(t, sqlite, "CREATE TABLE near (id INTEGER PRIMARY KEY, name TEXT)"), testdb.Create(t, sqlite, "CREATE TABLE far (id INTEGER PRIMARY KEY, name TEXT)")
+	file := strings.TrimPrefix(far, "sqlite:")
+	if err := os.Rename(file, file+".away"); err != nil {
+		t.Fatal(err)
+	}
+	write(t, dir, "listed.yaml", strings.NewReplacer("MAIN", main, "FAR", far).Replace(listedCatalog))
+	config := controlledConfig(t, dir, sqlite, "catalog: [listed.yaml]\ntools: {disabled: [res-undo]}\nprincipals:\n  reader: {scopes: [read]}\n  writer: {scopes: [read, write]}\n  eraser: {scopes: [delete]}\n  boss: {scopes: [read], roles: [boss]}\n")
 	conf, err := loadConfig(config)
 	if err != nil {
 		t.Fatal(err)
@@ -381,7 +406,7 @@ func TestListAgainstCall(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer ctl.Close()
-	all := []string{"res-schema", "res-query", "res-create", "res-update", "res-delete", "res-operation", "res-undo"}
+	all := []string{"res-schema", "res-query", "res-create", "res-update", "res-delete", "res-operation", "res-undo", "near.list", "far.list", "boss.list", "sql_near", "sql_far", "sql_any"}
 	if _, err := ctl.CreateScope(t.Context(), "all", "", append(all, "res-nosuch")...); err != nil {
 		t.Fatal(err)
 	}
@@ -390,18 +415,36 @@ func TestListAgainstCall(t *testing.T) {
 		t.Fatal(err)
 	}
 	s := runServer(t, "--config", config)
-	if got := s.tools(first); len(got) != 6 {
-		t.Fatalf("the key of all tools sees %v", got)
+	sees := func(want int) {
+		t.Helper()
+		for end := time.Now().Add(30 * time.Second); len(s.tools(first)) != want; time.Sleep(100 * time.Millisecond) {
+			if time.Now().After(end) {
+				t.Fatalf("the key of all tools sees %v, want %d", s.tools(first), want)
+			}
+		}
 	}
-	shapes := map[string]int{}
+	sees(9) // all but res-undo, that of the boss, and two whose connection is down
+	shapes, answers := map[string]int{}, map[string]int{}
 	var off []string
 	for n := range 200 {
+		if n == 100 {
+			if err := os.Rename(file+".away", file); err != nil {
+				t.Fatal(err)
+			}
+			for _, tool := range all { // so that the connection alone decides
+				if _, err := ctl.EnableTool(t.Context(), tool, true); err != nil {
+					t.Fatal(err)
+				}
+			}
+			sees(11)
+			off = nil
+		}
 		var codes []string
 		for i := range rng.IntN(4) {
 			code := fmt.Sprintf("s%d-%d", n, i)
 			var tools []string
 			for _, tool := range append(slices.Clone(all), "res-nosuch", "agent.list.query") {
-				if rng.IntN(3) == 0 {
+				if rng.IntN(2) == 0 {
 					if rng.IntN(2) == 0 {
 						tool = strings.NewReplacer("-", "_", ".", "_").Replace(tool)
 					}
@@ -431,7 +474,7 @@ func TestListAgainstCall(t *testing.T) {
 			}
 			time.Sleep(1200 * time.Millisecond)
 		}
-		_, key, err := ctl.CreateKey(t.Context(), registry.NewKey{Name: fmt.Sprint(n), Principal: []string{"", "", "reader", "writer", "eraser"}[rng.IntN(5)], Scopes: codes})
+		_, key, err := ctl.CreateKey(t.Context(), registry.NewKey{Name: fmt.Sprint(n), Principal: []string{"", "", "reader", "writer", "eraser", "boss"}[rng.IntN(6)], Scopes: codes})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -439,10 +482,13 @@ func TestListAgainstCall(t *testing.T) {
 		for _, tool := range all {
 			spelt := tool
 			if rng.IntN(2) == 0 {
-				spelt = strings.ReplaceAll(tool, "-", "_")
+				spelt = strings.NewReplacer("-", "_", ".", "_").Replace(tool)
 			}
 			got, can := s.call(key, spelt, `{}`), slices.Contains(listed, tool)
-			if refused := got == "PERMISSION_DENIED"; refused == can || got == "UNKNOWN_TOOL" || got == "UNAUTHENTICATED" {
+			down := n < 100 && strings.Contains(tool, "far")
+			refused := got == "PERMISSION_DENIED" || got == "UPSTREAM_UNAVAILABLE" && down || got == "UNKNOWN_TOOL" && tool == "boss.list"
+			answers[got]++
+			if refused == can || !refused && (got == "UNKNOWN_TOOL" || got == "UNAUTHENTICATED" || got == "UPSTREAM_UNAVAILABLE") || down && can {
 				t.Fatalf("configuration %d: %s is listed: %v, and called: %s; scopes %v, switched off %v", n, tool, can, got, codes, off)
 			}
 			if can && (slices.Contains(off, tool) || tool == "res-undo") {
@@ -454,7 +500,12 @@ func TestListAgainstCall(t *testing.T) {
 		}
 		shapes[strings.Join(listed, " ")]++
 	}
-	t.Logf("%d different lists", len(shapes))
+	t.Logf("%d different lists; answers %v", len(shapes), answers)
+	for _, code := range []string{"PERMISSION_DENIED", "UPSTREAM_UNAVAILABLE", "UNKNOWN_TOOL", "INVALID_ARGUMENT", "OK"} {
+		if answers[code] == 0 {
+			t.Errorf("no call was answered %q: %v", code, answers)
+		}
+	}
 	if len(shapes) < 15 {
 		t.Errorf("only %d different lists: %v", len(shapes), shapes)
 	}

@@ -195,7 +195,7 @@ func (r *reloader) reload(ctx context.Context, all bool) (again bool) {
 		_ = r.api.SetAdmin(next.config.Control.Admin) // whose form was checked when it was read
 	}
 	if r.journal != nil {
-		r.journal.Know(registry.NewKnown(cat))
+		r.journal.Know(next.config.known(cat))
 	}
 	idle := r.server.Swap(next.backend())
 	go func() {

@@ -143,6 +143,18 @@ func (p *Principal) Known(attributes, funcs map[string]*Value) *Principal {
 	return &q
 }
 
+// Playing gives the principal with more roles than it brought.
+func (p *Principal) Playing(roles []string) *Principal {
+	q := *p
+	q.Roles = slices.Clip(slices.Clone(p.Roles))
+	for _, r := range roles {
+		if !slices.Contains(q.Roles, r) {
+			q.Roles = append(q.Roles, r)
+		}
+	}
+	return &q
+}
+
 // Absent says that the principal's user is not there.
 func (p *Principal) Absent() bool { return p.nobody }
 
