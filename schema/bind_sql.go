@@ -196,6 +196,10 @@ func (l *loader) system(f *file, d *sqlDecl, t *Tool) {
 		}
 	}
 	own := t.Param("system")
+	if d.context.given() {
+		t.SQL.Context, t.SQL.Among = d.context.text, all
+		return
+	}
 	switch {
 	case own != nil && len(all) < 2:
 		// With a second connection the name would change its meaning to clients that know it from other tools.

@@ -171,7 +171,10 @@ func callableOf(cat *schema.Catalog, t *schema.Tool, lang string) registry.Calla
 	case t.SQL != nil:
 		x.Name = registry.NamespaceSQL + "/" + t.Name
 		mode := "static"
-		if t.SQL.Choice != nil {
+		switch {
+		case t.SQL.Context != "":
+			mode = "context"
+		case t.SQL.Choice != nil:
 			mode = "parameter"
 		}
 		x.Bindings = []registry.Binding{{Slot: "system", ResourceType: "connection", Mode: mode, Access: "read_only"}}
