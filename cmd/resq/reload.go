@@ -77,6 +77,9 @@ func (r *reloader) run(ctx context.Context) {
 	}
 	quiet := time.NewTimer(time.Hour)
 	quiet.Stop()
+	if r.watcher != nil { // a file may have changed between the load and the first watch
+		quiet.Reset(r.quiet)
+	}
 	old := time.NewTicker(forgetTime)
 	defer old.Stop()
 	for {
