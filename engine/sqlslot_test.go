@@ -15,7 +15,9 @@ import (
 // that there is not, may not ask, and the call cannot choose.
 func TestSlotByContext(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, on testdb.Engine) {
-		rows := func(name string) string { return "CREATE TABLE place (name VARCHAR(20)); INSERT INTO place VALUES ('" + name + "');" }
+		rows := func(name string) string {
+			return "CREATE TABLE place (name VARCHAR(20)); INSERT INTO place VALUES ('" + name + "');"
+		}
 		b := newBench(t, on, fstest.MapFS{"tools.yaml": {Data: []byte(`version: 1
 tools:
   - name: where_am_i
