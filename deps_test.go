@@ -44,12 +44,14 @@ var layers = []struct {
 	// Another program's way to the keys: it asks for a credential of its own, and knows nothing of tools.
 	{"registry/issuer", []string{"schema/problem", "registry"}},
 	{"server", []string{"schema/problem", "engine", "engine/policy", "access"}},
+	// The admin's pages show the catalog and what the control database holds; callers over MCP never reach them.
+	{"server/console", []string{"schema", "schema/problem", "schema/query", "engine", "engine/policy", "registry"}},
 	{"resources/erp", nil},
 	{"resources/store", nil},
 	{"resources/xiaoqu", nil},
 	{"resources", []string{"resources/erp", "resources/store", "resources/xiaoqu"}},
 	{"tools", nil},
-	{"cmd/resq", []string{"schema", "schema/introspect", "schema/problem", "schema/query", "engine", "engine/policy", "engine/dialect/mysql", "engine/dialect/postgres", "engine/dialect/sqlite", "engine/kv", "telemetry", "access", "registry", "registry/issuer", "server", "resources", "tools"}},
+	{"cmd/resq", []string{"schema", "schema/introspect", "schema/problem", "schema/query", "engine", "engine/policy", "engine/dialect/mysql", "engine/dialect/postgres", "engine/dialect/sqlite", "engine/kv", "telemetry", "access", "registry", "registry/issuer", "server", "server/console", "resources", "tools"}},
 	// The soak test drives the program from outside; the rows of the shop are the same ones.
 	{"bench/soak", []string{"resources/store"}},
 }
@@ -83,13 +85,15 @@ var libraries = []struct {
 	// while they are spent, so that the call after the last one of a minute passes.
 	{"github.com/redis/go-redis/v9", []string{"access", "engine/kv"}, []string{"tools"}}, // engine/kv reads the values that tools look up
 	// A Redis inside the program, for a demonstration that needs no server, and for tests.
-	{"github.com/alicebob/miniredis/v2", []string{"cmd/resq"}, []string{"access", "tools"}},
+	{"github.com/alicebob/miniredis/v2", []string{"cmd/resq"}, []string{"access", "tools", "engine/kv"}},
 	{"go.opentelemetry.io/otel", []string{"telemetry"}, nil},
 	// Signatures of tokens and sets of keys: nothing to write oneself.
 	{"github.com/go-jose/go-jose/v4", []string{"access"}, nil},
 	// Whether a history of many clients is one that a single process could have made takes a search that is known to be
 	// right; only tests use it.
 	{"github.com/anishathalye/porcupine", nil, []string{"faults"}},
+	// The sums of admins' passwords: argon2id is in no other library of Go's own people.
+	{"golang.org/x/crypto", []string{"registry"}, nil},
 	{"github.com/spf13/cobra", []string{"cmd/resq"}, nil},
 	{"github.com/fsnotify/fsnotify", []string{"cmd/resq"}, nil},
 }

@@ -100,9 +100,14 @@ func (l *line) load(t *testing.T, g *target) {
 
 // catalog is the fixture's, with further files.
 func (g *target) catalog(names string, more map[string][]byte) (*schema.Catalog, error) {
+	return g.catalogWith(names, "", more)
+}
+
+// catalogWith is catalog whose connection has further keys.
+func (g *target) catalogWith(names, keys string, more map[string][]byte) (*schema.Catalog, error) {
 	files := fstest.MapFS{
 		"catalog.yaml":     {Data: []byte(strings.ReplaceAll(catalog, "NAME_LENGTH", names))},
-		"connections.yaml": {Data: fmt.Appendf(nil, "version: 1\nconnections: {default: {driver: %s, dsn: %q, tables: [t_dept, t_user, t_order]}}\n", g.on.Name, g.dsn)},
+		"connections.yaml": {Data: fmt.Appendf(nil, "version: 1\nconnections: {default: {driver: %s, dsn: %q, tables: [t_dept, t_user, t_order]%s}}\n", g.on.Name, g.dsn, keys)},
 	}
 	files["catalog.yaml"].Data = bytes.ReplaceAll(files["catalog.yaml"].Data, []byte("    writes: [create, update, delete]\n"), nil)
 	for name, data := range more {
@@ -192,4 +197,67 @@ func (l *line) compareForeign(t *testing.T, ans *engine.Answer) {
 			t.Errorf("want **** and *******5678: %s", ans.Text)
 		}
 	}
+}
+
+// toolOnly are codes of what a file of tools says beside its statement, and a client does not.
+var toolOnly = []string{"SQL_ROW_POLICY", "TOOL_NAME", "TOOL_TEXT", "INVALID_ARGUMENT", "SQL_PARAM"}
+
+// TestCorpusExecuteQuery sends the statements of the lines about tools as a client's own: what a tool may not hold is
+// refused there, too, before the database gets it, and validate_query says the same (D-068).
+func TestCorpusExecuteQuery(t *testing.T) {
+	lines := foreign(t)
+	tables := fixtureTables(t, needCorpus(t, "fixture.yaml"))
+	testdb.Each(t, func(t *testing.T, on testdb.Engine) {
+		g := newTarget(t, on, tables)
+		cat, err := g.catalogWith("100", ", tools: [query]", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		e := g.engineOf(t, cat, engine.Options{Now: clock})
+		sent := 0
+		for _, l := range lines {
+			if l.Tool != "sqltool-load" || !l.on(on.Name) || slices.Contains(toolOnly, l.Code) {
+				continue
+			}
+			args := l.arguments(t)
+			text := args.member("sql")
+			if text == nil || args.member("parameters") != nil {
+				continue
+			}
+			sent++
+			t.Run(l.ID, func(t *testing.T) {
+				raw, err := json.Marshal(map[string]string{"sql": text.text()})
+				if err != nil {
+					t.Fatal(err)
+				}
+				g.recorder.Reset()
+				ans, err := e.CallTool(context.Background(), people["alice"], engine.Call{Tool: "execute_query", Args: raw})
+				ran := g.recorder.Statements()
+				noLeak(t, &l, args, spoken(ans, err))
+				if l.Expect == "bound" {
+					if err != nil {
+						t.Errorf("refused (%s): %v", l.Note, err)
+					}
+					return
+				}
+				got := code(err)
+				if got != l.Code && !strings.Contains(otherwise[l.ID], on.Name+" "+got) {
+					t.Errorf("%q, want %s (%s)\n%v", got, l.Code, l.Note, err)
+				}
+				if len(ran) > 0 {
+					t.Errorf("refused, but %d statements ran: %v", len(ran), ran)
+				}
+				v, err := e.CallTool(context.Background(), people["alice"], engine.Call{Tool: "validate_query", Args: raw})
+				if len(raw) > 1<<20 {
+					return // no call may be so large, of whatever tool
+				}
+				if err != nil || !bytes.Contains(v.Text, []byte(`"valid":false`)) || !bytes.Contains(v.Text, []byte(`"code":"`+got+`"`)) {
+					t.Errorf("validate_query says otherwise: %v\n%s", err, spoken(v, err))
+				}
+			})
+		}
+		if sent < 50 {
+			t.Errorf("%d statements of the corpus were sent", sent)
+		}
+	})
 }

@@ -15,12 +15,10 @@ import (
 // a problem.List with places in the files. New does the same.
 func Check(cat *schema.Catalog) error {
 	out := problem.From(plan.Check(cat))
-	if len(out) > 0 { // tools read under the rules
-		return out
-	}
+	checker := plan.NewChecker(cat, toolLimits(query.Defaults()))
 	for _, t := range cat.Tools {
 		if t.Preset != nil {
-			out = append(out, checkTool(cat, t)...)
+			out = append(out, checkTool(checker, t)...)
 		}
 	}
 	return out.Err()
@@ -30,13 +28,12 @@ func Check(cat *schema.Catalog) error {
 // told when the catalog is loaded.
 type toolCheck struct {
 	*presetCall
-	cat   *schema.Catalog
-	lim   query.Limits
-	found problem.List
+	checker *plan.Checker
+	found   problem.List
 }
 
-func checkTool(cat *schema.Catalog, t *schema.Tool) problem.List {
-	c := &toolCheck{cat: cat, lim: toolLimits(query.Defaults()),
+func checkTool(checker *plan.Checker, t *schema.Tool) problem.List {
+	c := &toolCheck{checker: checker,
 		presetCall: &presetCall{tool: t, checking: true, args: &values{of: map[*schema.Param]value{}, page: 1, rows: t.Preset.Paging.Default}}}
 	for _, p := range t.Params {
 		c.args.of[p] = samples(p, nil)[0]
@@ -62,7 +59,7 @@ func checkTool(cat *schema.Catalog, t *schema.Tool) problem.List {
 	return c.found
 }
 
-func (c *toolCheck) plan(q *query.Request) problem.List { return plan.CheckRead(c.cat, q, c.lim) }
+func (c *toolCheck) plan(q *query.Request) problem.List { return c.checker.Read(q) }
 
 // tell keeps a problem at its place in the file, once.
 func (c *toolCheck) tell(at schema.Pos, p *problem.Problem) {

@@ -1,9 +1,11 @@
 package engine_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"testing/fstest"
+	"time"
 
 	"resq/engine"
 	"resq/schema"
@@ -197,5 +199,32 @@ func TestToolsAreChecked(t *testing.T) {
 		if err != nil {
 			t.Error(err)
 		}
+	}
+}
+
+// Tools are checked in the time of a load, however many there are: a thousand of them in a second or so.
+func TestToolsAreCheckedSoon(t *testing.T) {
+	var b strings.Builder
+	b.WriteString(checkedHead)
+	for i := range 1000 {
+		fmt.Fprintf(&b, "  - {code: R%d, table: task, key: id, roles: [r%d], fields: {id: integer, title: {type: string, roles: [f%d]}, state: integer, due_on: date}}\n", i, i, i)
+	}
+	b.WriteString("tools:\n")
+	for i := range 1000 {
+		fmt.Fprintf(&b, "  - name: t%d.list\n    description: Lists.\n    shape: list\n    source: R%d\n    where: {state: [0, 1]}\n    params: {id: {type: integer}, title: {type: string, match: contains}, from: {type: date, field: due_on, match: from}}\n"+
+			"    columns: [\"*\", {name: {lookup: R%d, by: id, take: title}}, {x: {expr: \"state + 1\"}}]\n", i, i, (i+1)%1000)
+	}
+	cat, err := schema.LoadFS(fstest.MapFS{"c.yaml": {Data: []byte(b.String())}}, schema.LoadOptions{DSN: map[string]string{"default": "sqlite::memory:"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	start := time.Now()
+	if err := engine.Check(cat); err != nil {
+		t.Fatal(err)
+	}
+	if took := time.Since(start); took > 10*time.Second {
+		t.Errorf("it took %v", took)
+	} else {
+		t.Logf("1,000 tools in %v", took.Round(time.Millisecond))
 	}
 }

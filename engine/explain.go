@@ -28,6 +28,7 @@ type Report struct {
 	Hidden     []string                `json:"hidden"` // fields of them that are not there for the principal
 	Statements []StatementReport       `json:"statements"`
 	Refused    problem.List            `json:"refused,omitempty"` // why the request is not answered
+	Resources  []string                `json:"-"`                 // codes of those that the request names; without one, that there are for the principal
 }
 
 // A RuleReport is one row rule as it was decided.
@@ -144,6 +145,7 @@ func (e *Engine) Report(ctx context.Context, who *policy.Principal, tool string,
 		return nil, problem.List{{Code: problem.UnknownTool, Stage: problem.Raw, Message: "the tool " + problem.Quote(tool) + " cannot be explained", Hint: "one of: res-query, res-create, res-update, res-delete"}}
 	}
 	for _, x := range resources {
+		r.Resources = append(r.Resources, x.Code)
 		for _, f := range x.Fields {
 			switch name := x.Code + "." + f.Code; {
 			case !v.Readable(f):

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"testing/fstest"
 
+	"resq/engine"
 	"resq/engine/policy"
 	"resq/schema/problem"
 	"resq/testdb"
@@ -32,7 +33,7 @@ rules:
 resources:
   - code: Person
     table: person
-    connection: main
+    connection: q
     key: id
     rows: {rule: team, args: {team: team}}
     fields:
@@ -44,7 +45,7 @@ resources:
       age: integer
   - code: Item
     table: item
-    connection: main
+    connection: q
     key: id
     rows: {rule: owner, args: {person: person_id}}
     fields:
@@ -341,7 +342,22 @@ func (w *sqlWriter) statement() string {
 
 // sqlAnswer is an answer with its rows in an order of their own, or the code of the refusal.
 func sqlAnswer(t *testing.T, b *bench, who *policy.Principal, text string, unchecked bool) string {
-	a, err := b.engine.RunSQL(t.Context(), who, "main", text, unchecked)
+	return sqlRowsOf(t, text, func() (*engine.Answer, error) { return b.engine.RunSQL(t.Context(), who, "q", text, unchecked) })
+}
+
+// sqlSent is sqlAnswer by execute_query.
+func sqlSent(t *testing.T, b *bench, who *policy.Principal, text string) string {
+	args, err := json.Marshal(map[string]string{"sql": text})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return sqlRowsOf(t, text, func() (*engine.Answer, error) {
+		return b.engine.CallTool(t.Context(), who, engine.Call{Tool: "execute_query", Args: args})
+	})
+}
+
+func sqlRowsOf(t *testing.T, text string, ask func() (*engine.Answer, error)) string {
+	a, err := ask()
 	if err != nil {
 		return string(problem.From(err)[0].Code)
 	}
@@ -368,7 +384,7 @@ func TestInterferenceSQL(t *testing.T) {
 		var raw []*sql.DB
 		for i := range 4 {
 			dsn := testdb.Create(t, on, sqlRows(i))
-			worlds = append(worlds, newBench(t, on, fstest.MapFS{"c.yaml": {Data: []byte(sqlWorld)}}, map[string]string{"main": dsn}))
+			worlds = append(worlds, newBench(t, on, fstest.MapFS{"c.yaml": {Data: []byte(sqlWorld)}, "q.yaml": queryConnection(on, dsn)}, map[string]string{"main": dsn}))
 			raw = append(raw, testdb.Open(t, on, dsn))
 		}
 		w := &sqlWriter{Rand: randomness(t), on: on.Name}
@@ -376,7 +392,7 @@ func TestInterferenceSQL(t *testing.T) {
 		if os.Getenv("RESQ_CI") != "" {
 			want = 2000
 		}
-		accepted, answered, refused, byName := 0, 0, 0, 0
+		accepted, answered, few, asSent, refused, byName := 0, 0, 0, 0, 0, 0
 		for accepted < want {
 			text := w.statement()
 			got := sqlAnswer(t, worlds[0], who, text, false)
@@ -403,6 +419,24 @@ func TestInterferenceSQL(t *testing.T) {
 					t.Fatalf("world %d answers\n%s\nand world 0\n%s\n%s", i, other, got, text)
 				}
 			}
+			if strings.Count(got, "\n") > 150 {
+				continue // it would be cut, and which rows come first is nobody's promise
+			}
+			// The same, as clients send it: every world says the same of it, and takes what a tool would.
+			few++
+			sent := sqlSent(t, worlds[accepted%4], who, text)
+			if sent != got && !isCode(sent) {
+				t.Fatalf("sent by a client, world %d answers\n%s\nand a tool\n%s\n%s", accepted%4, sent, got, text)
+			}
+			if other := sqlSent(t, worlds[(accepted+1+accepted/4%3)%4], who, text); other != sent {
+				t.Fatalf("sent by a client, one world answers\n%s\nand another\n%s\n%s", other, sent, text)
+			}
+			if !isCode(sent) {
+				asSent++
+			}
+		}
+		if asSent < few/2 {
+			t.Errorf("sent by a client, %d of %d statements were answered", asSent, few)
 		}
 		if answered < want/2 {
 			t.Errorf("%d of %d statements were answered: too few to judge by", answered, accepted)

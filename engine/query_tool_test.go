@@ -140,6 +140,11 @@ func TestToolQuery(t *testing.T) {
 				t.Errorf("%s %s\n got %s\nwant %s", c.tool, c.args, got, c.want)
 			}
 		}
+		for _, x := range b.engine.Tools("en") {
+			if out := string(x.Output); x.Name == "sale.by_month" && !strings.Contains(out, `"sales":{}`) || x.Name == "shop.get" && !strings.Contains(out, `"shop_id":{"type":["number","string","null"]},"sales":{}`) {
+				t.Errorf("what %s answers is described as %s", x.Name, out)
+			}
+		}
 		// One statement and, for a full page, one that counts; another for the look-up, whatever the rows.
 		for args, want := range map[string]int{`{}`: 2, `{"rows":1}`: 3} {
 			b.recorder.Reset()

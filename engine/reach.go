@@ -174,7 +174,7 @@ func (e *Engine) reached(who *policy.Principal, t *schema.Tool) bool {
 	if e.cat.Owner != nil && who.User != "" && slices.ContainsFunc(e.cat.Owner.Queries, func(q schema.OwnerQuery) bool { return !e.up(q.Connection) }) {
 		return false // who asks cannot be found out
 	}
-	if t.SQL != nil && t.SQL.Choice != nil {
+	if t.SQL != nil && t.SQL.Choice != nil || t.Own != nil {
 		return slices.ContainsFunc(t.Connections, e.up)
 	}
 	return !slices.ContainsFunc(t.Connections, func(c *schema.Connection) bool { return !e.up(c) })

@@ -345,6 +345,10 @@ func (c *presetCall) known(b []byte, o *schema.Column) []byte {
 			id = strconvInt(c.who.Token)
 		}
 		return number(b, id, o.Value)
+	case "scopes":
+		return appendString(b, strings.Join(c.who.Codes, ","))
+	case "scopes.version":
+		return appendInt(b, c.who.Bound)
 	case "tools", "capabilities":
 		list := []string{}
 		if c.call.Tools != nil {

@@ -83,6 +83,8 @@ func (e *Engine) CallTool(ctx context.Context, who *policy.Principal, call Call)
 		return e.businessContext(who, t, call.Args)
 	case "sql":
 		return e.sqlTool(ctx, who, t, call)
+	case schema.QueryTools:
+		return e.queryTool(ctx, who, t, call.Args)
 	}
 	return nil, problem.List{{Code: problem.DataIntegrity, Stage: problem.Raw, Message: "the tool cannot be run"}}
 }

@@ -266,12 +266,49 @@ type KeptCall struct {
 
 // Calls lists the newest calls, the newest first: of one key, or with token 0 of all. The error is a problem.
 func (c *Control) Calls(ctx context.Context, token int64, limit int) ([]KeptCall, error) {
-	where, args := "", []any{}
-	if token != 0 {
-		where, args = " WHERE token_id = ?", append(args, token)
+	return c.FindCalls(ctx, CallFilter{Token: token, Limit: limit})
+}
+
+// A CallFilter says which calls are wanted; the zero value of a member is any.
+type CallFilter struct {
+	Token    int64
+	Who      string // principal, id of a user, or id of a key
+	Tool     string
+	Resource string // that the arguments name
+	Outcome  string
+	Request  string
+	From, To time.Time // from the first to before the second
+	Limit    int
+}
+
+// where is the filter as a condition.
+func (f *CallFilter) where() (text string, args []any) {
+	var all []string
+	add := func(wanted bool, cond string, values ...any) {
+		if wanted {
+			all, args = append(all, cond), append(args, values...)
+		}
 	}
-	rows, err := c.rows(ctx, c.db, "SELECT id, create_time, request_id, COALESCE(token_id, 0), COALESCE(user_id, ''), COALESCE(principal, ''), COALESCE(key_id, ''), tool_name, COALESCE(args_masked, ''), outcome, COALESCE(error_code, ''), row_count, duration_ms, COALESCE(client_ip, ''), COALESCE(schema_version, 0), COALESCE(rules, ''), COALESCE(bypass, ''), COALESCE(sql_hash, '') FROM mcp_audit_log"+where+" ORDER BY id DESC LIMIT ?",
-		append(args, limit)...)
+	add(f.Token != 0, "token_id = ?", f.Token)
+	add(f.Who != "", "(principal = ? OR user_id = ? OR key_id = ?)", f.Who, f.Who, f.Who)
+	add(f.Tool != "", "tool_name = ?", f.Tool)
+	name, _ := json.Marshal(f.Resource) // a text always encodes
+	add(f.Resource != "", "args_masked LIKE ? ESCAPE '!'", "%"+strings.NewReplacer("!", "!!", "%", "!%", "_", "!_").Replace(string(name))+"%")
+	add(f.Outcome != "", "outcome = ?", f.Outcome)
+	add(f.Request != "", "request_id = ?", f.Request)
+	add(!f.From.IsZero(), "create_time >= ?", moment{f.From})
+	add(!f.To.IsZero(), "create_time < ?", moment{f.To})
+	if len(all) > 0 {
+		text = " WHERE " + strings.Join(all, " AND ")
+	}
+	return text, args
+}
+
+// FindCalls lists the newest calls that a filter lets through, the newest first. The error is a problem.
+func (c *Control) FindCalls(ctx context.Context, f CallFilter) ([]KeptCall, error) {
+	where, args := f.where()
+	rows, err := c.rows(ctx, c.reads, "SELECT id, create_time, request_id, COALESCE(token_id, 0), COALESCE(user_id, ''), COALESCE(principal, ''), COALESCE(key_id, ''), tool_name, COALESCE(args_masked, ''), outcome, COALESCE(error_code, ''), row_count, duration_ms, COALESCE(client_ip, ''), COALESCE(schema_version, 0), COALESCE(rules, ''), COALESCE(bypass, ''), COALESCE(sql_hash, '') FROM mcp_audit_log"+where+" ORDER BY id DESC LIMIT ?",
+		append(args, f.Limit)...)
 	if err != nil {
 		return nil, c.fault(err)
 	}

@@ -463,7 +463,9 @@ type Owner struct {
 	Name      string
 	User      string
 	Principal string
-	Tools     []string // of all its scopes that are not disabled; empty is none
+	Tools     []string  // of all its scopes that are not disabled, sorted; empty is none
+	Codes     []string  // of these scopes, sorted
+	Bound     time.Time // when a scope was bound to it last, or a binding changed; zero is never
 	expires   time.Time
 }
 
@@ -486,18 +488,36 @@ func (c *Control) owner(ctx context.Context, sum string) (*Owner, error) {
 		return nil, nil
 	}
 	o.User, o.Principal, o.expires = user.String, principal.String, expires.Time
-	rows, err := c.rows(ctx, c.reads, "SELECT DISTINCT x.tool_name FROM token_scope t JOIN agent_scope s ON s.id = t.scope_id AND s.status = 1 JOIN agent_scope_tool x ON x.scope_id = s.id WHERE t.token_id = ? ORDER BY x.tool_name", o.ID)
+	rows, err := c.rows(ctx, c.reads, "SELECT s.scope_code, s.status, t.create_time, t.modify_time, x.tool_name FROM token_scope t JOIN agent_scope s ON s.id = t.scope_id LEFT JOIN agent_scope_tool x ON x.scope_id = s.id WHERE t.token_id = ?", o.ID)
 	if err != nil {
 		return nil, err
 	}
 	defer rows.Close()
 	for rows.Next() {
-		var name string
-		if err := rows.Scan(&name); err != nil {
+		var code string
+		var status int
+		var created, modified moment
+		var tool sql.NullString
+		if err := rows.Scan(&code, &status, &created, &modified, &tool); err != nil {
 			return nil, err
 		}
-		o.Tools = append(o.Tools, name)
+		if modified.IsZero() {
+			modified = created
+		}
+		if modified.After(o.Bound) {
+			o.Bound = modified.Time
+		}
+		if status != 1 {
+			continue
+		}
+		o.Codes = append(o.Codes, code)
+		if tool.Valid {
+			o.Tools = append(o.Tools, tool.String)
+		}
 	}
+	slices.Sort(o.Codes)
+	slices.Sort(o.Tools)
+	o.Codes, o.Tools = slices.Compact(o.Codes), slices.Compact(o.Tools)
 	return o, rows.Err()
 }
 

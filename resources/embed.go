@@ -43,7 +43,7 @@ type Database struct {
 func Packs() []Pack {
 	return []Pack{
 		{Name: "erp", Files: folder("erp"), Databases: []Database{{"erp", erp.Version, erp.Fill}}},
-		{Name: "store", Files: folder("store"), Databases: []Database{{"store", store.Version, store.Fill}}},
+		{Name: "store", Files: folder("store"), Databases: []Database{{"store", store.Version, store.Fill}, {"reviews", store.Version, store.FillReviews}}},
 		{Name: "xiaoqu", Files: folder("xiaoqu"), Databases: xiaoquDatabases(), Redis: "redis", Keys: xiaoqu.Keys, People: []Person{
 			{"head", "1", "head office, sees everything"},
 			{"agent", "2", "an agent with a subordinate, a delegated agent and an authorised property"},

@@ -370,7 +370,7 @@ func (r *columnBinder) choose(c *Column, d *columnDecl) bool {
 }
 
 // contexts are what the server knows by itself.
-var contexts = []string{"service.version", "now", "now.offset", "redis", "tools", "capabilities", "subject.type", "subject.id"}
+var contexts = []string{"service.version", "now", "now.offset", "redis", "scopes", "scopes.version", "tools", "capabilities", "subject.type", "subject.id"}
 
 func (r *columnBinder) context(c *Column, d *columnDecl) bool {
 	c.Context = d.context.text

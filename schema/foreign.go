@@ -128,41 +128,24 @@ func (c *Catalog) Foreign(conn *Connection, text string) (*Statement, error) {
 }
 
 func (c *Catalog) foreign(conn *Connection, d sqltext.Dialect, text string) (*Statement, error) {
-	functions := make([]string, len(conn.Functions))
-	for i, f := range conn.Functions {
-		functions[i] = strings.ToLower(f)
-	}
-	st, err := sqltext.Read(d, text, sqltext.Options{Functions: functions})
+	st, err := sqltext.Read(d, text, conn.options(false))
 	if err != nil {
 		return nil, err
 	}
 	s := &Statement{Statement: st, Connection: conn, Uses: map[*sqltext.Table]*Use{}}
 	var probs problem.List
 	for _, x := range st.CTEs {
-		if c.declares(conn, x.Name) {
-			probs = append(probs, &problem.Problem{Code: problem.SQLTableNotAllowed, Stage: problem.Resources, At: st.CTEAt(x),
-				Message: "the query " + problem.Quote(x.Name) + " has the name of a table with rules of its own", Hint: "name the query otherwise"})
+		if c.declares(conn, x.Name, nil) {
+			probs = append(probs, shadowing(st, x))
 		}
 	}
 	err = st.Check(func(t *sqltext.Table) (*sqltext.Facts, *problem.Problem) {
-		u, p := c.use(conn, t)
+		u, p := c.use(conn, t, nil)
 		if p != nil {
 			return nil, p
 		}
 		s.Uses[t] = u
-		f := &sqltext.Facts{}
-		for col := range u.Masks {
-			f.Masked = append(f.Masked, col)
-		}
-		slices.Sort(f.Masked)
-		for _, r := range u.Resources {
-			for _, x := range r.Fields {
-				if !slices.Contains(f.Columns, x.Column) {
-					f.Columns = append(f.Columns, x.Column)
-				}
-			}
-		}
-		return f, nil
+		return u.facts(nil), nil
 	})
 	if err != nil {
 		probs = append(probs, problem.From(err)...)
@@ -173,9 +156,21 @@ func (c *Catalog) foreign(conn *Connection, d sqltext.Dialect, text string) (*St
 	return s, nil
 }
 
-// declares says whether a table of this name is a resource's on conn, or has masks.
-func (c *Catalog) declares(conn *Connection, name string) bool {
-	return slices.ContainsFunc(c.Resources, func(r *Resource) bool { return r.Connection == conn && strings.EqualFold(r.Table, name) }) ||
+// declares says whether a table of this name is a resource's on conn, or has masks. Resources that see does not see are left
+// out, and the masks of a table that only such declare.
+func (c *Catalog) declares(conn *Connection, name string, see Sight) bool {
+	unseen := false
+	if slices.ContainsFunc(c.Resources, func(r *Resource) bool {
+		if r.Connection != conn || !strings.EqualFold(r.Table, name) {
+			return false
+		}
+		seen := see == nil || see.Visible(r)
+		unseen = unseen || !seen
+		return seen
+	}) {
+		return true
+	}
+	return !unseen &&
 		slices.ContainsFunc(c.Masks, func(m *Mask) bool { return strings.EqualFold(m.Table, name) })
 }
 
@@ -192,6 +187,9 @@ func reserved(conn *Connection, schema, table string) bool {
 		return true
 	}
 	name := strings.ToLower(table)
+	if strings.HasPrefix(name, "resq_") {
+		return true // previews, operations: this program's own
+	}
 	switch conn.Driver {
 	case "postgres": // looked up without a schema, too
 		return strings.HasPrefix(name, "pg_") || strings.HasPrefix(strings.ToLower(schema), "pg_")
@@ -212,8 +210,9 @@ func notAllowed(t *sqltext.Table, why, hint string) *problem.Problem {
 // use finds what the catalog says of a table, and whether it may be read at all.
 //
 // Whether two names mean one table is not always known: a name without a schema is looked up where the connection looks.
-// Where that leaves a doubt whether a table has rules, it is refused.
-func (c *Catalog) use(conn *Connection, t *sqltext.Table) (*Use, *problem.Problem) {
+// Where that leaves a doubt whether a table has rules, it is refused. Neither a use nor a problem is of a table that see does
+// not see; with nil all are seen.
+func (c *Catalog) use(conn *Connection, t *sqltext.Table, see Sight) (*Use, *problem.Problem) {
 	home, schema := conn.Home(), t.Schema
 	if schema == "" {
 		schema = home
@@ -221,7 +220,7 @@ func (c *Catalog) use(conn *Connection, t *sqltext.Table) (*Use, *problem.Proble
 	listed := func(s string) bool {
 		return slices.ContainsFunc(conn.Schemas, func(a string) bool { return strings.EqualFold(a, s) })
 	}
-	if reserved(conn, t.Schema, t.Name) && !(t.Schema != "" && listed(t.Schema)) {
+	if reserved(conn, t.Schema, t.Name) && (!(t.Schema != "" && listed(t.Schema)) || strings.HasPrefix(strings.ToLower(t.Name), "resq_")) {
 		return nil, notAllowed(t, "is the database's own", "read a table of the business")
 	}
 	if len(conn.Schemas) > 0 && schema != "" && !listed(schema) {
@@ -236,14 +235,18 @@ func (c *Catalog) use(conn *Connection, t *sqltext.Table) (*Use, *problem.Proble
 	}) {
 		return nil, notAllowed(t, "is none that SQL tools may read", "list it under tables of the connection, or read another one")
 	}
+	of := func(r *Resource) bool { return r.Connection == conn && strings.EqualFold(r.Table, t.Name) }
+	if see != nil && slices.ContainsFunc(c.Resources, func(r *Resource) bool { return of(r) && same(conn, r.Schema, t.Schema) != no && !see.Visible(r) }) {
+		return nil, nil
+	}
 	u := &Use{Schema: t.Schema, Table: t.Name, Masks: map[string]string{}}
 	for _, r := range c.Resources {
-		if r.Connection != conn || !strings.EqualFold(r.Table, t.Name) {
+		if !of(r) {
 			continue
 		}
 		switch same(conn, r.Schema, t.Schema) {
 		case unsure:
-			return nil, notAllowed(t, "may be another one than the resource "+problem.Quote(r.Code)+" declares", "write it with the schema that the resource has, or without one")
+			return nil, notAllowed(t, "may be one with rules of its own", "write it with its schema, or without one")
 		case yes:
 			u.Resources = append(u.Resources, r)
 			u.Schema, u.Table = r.Schema, r.Table
@@ -258,7 +261,7 @@ func (c *Catalog) use(conn *Connection, t *sqltext.Table) (*Use, *problem.Proble
 		}
 		switch same(conn, m.Schema, t.Schema) {
 		case unsure:
-			return nil, notAllowed(t, "may be one with masks", "write it with its schema")
+			return nil, notAllowed(t, "may be one with rules of its own", "write it with its schema, or without one")
 		case yes:
 			u.mask(m.Column, m.Rule)
 		}

@@ -123,7 +123,7 @@ func init() {
 			},
 			schema: func(d *definitions) object { return whatShape().schema(d) },
 		}},
-		{"context", "What the server knows: service.version, now, now.offset, redis, tools, capabilities, subject.type, subject.id, or principal.NAME for an attribute.", false,
+		{"context", "What the server knows: service.version, now, now.offset, redis, scopes, scopes.version, tools, capabilities, subject.type, subject.id, or principal.NAME for an attribute.", false,
 			text(func(c *columnDecl) *word { return &c.context }, aCode)},
 	}
 }

@@ -228,7 +228,7 @@ func (c *Column) schema() string {
 			return `{"type":["number","string","null"]}`
 		case Bool:
 			return `{"type":["boolean","null"]}`
-		case JSON:
+		case JSON, Any: // Any is an expression of a query
 			return `{}`
 		}
 		return `{"type":["string","null"]}`

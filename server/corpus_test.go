@@ -38,7 +38,7 @@ type attackRequest struct {
 
 // elsewhere are the cases with HTTP parts that do not run here, with the reason.
 var elsewhere = map[string]string{
-	"PRE-025": "a preset tool, which this server does not have; TestStructured sends the header with res-query",
+	"PRE-025": "a preset tool, which this server does not have: attack, TestCorpusPresetsFront",
 }
 
 // earlier are the cases that net/http refuses before any handler sees them, with another status than the corpus

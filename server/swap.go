@@ -41,6 +41,12 @@ func (s *Server) lend() *lease {
 	}
 }
 
+// Lend gives the current backend to somebody beside the calls, who is done with it when the function is called.
+func (s *Server) Lend() (Backend, func()) {
+	l := s.lend()
+	return l.Backend, l.release
+}
+
 // Swap puts another backend in the place of the current one and does not wait. Calls that begin afterwards go
 // to b; those that run finish on the old backend, and when the last of them has, the channel is closed: from
 // then on the server never calls the old one again, so its owner can close it. Clients that asked to be told are

@@ -34,11 +34,11 @@ var update = flag.Bool("update", false, "rewrite the expected answers")
 
 // people are the five principals of the pack (B-050).
 var people = map[string]*policy.Principal{
-	"head":    {Name: "head", Key: "head", User: "1"},
+	"head":    {Name: "head", Key: "head", User: "1", Token: 7, Codes: []string{"crm", "warehouse"}, Bound: 1767254400123},
 	"agent":   {Name: "agent", Key: "agent", User: "2"},   // with a subordinate, a delegated agent and an authorised property
 	"sales":   {Name: "sales", Key: "sales", User: "3"},   // who does not lead the department
 	"nobody":  {Name: "nobody", Key: "nobody", User: "4"}, // an agent without an agent of its own
-	"service": {Name: "service", Key: "service"},
+	"service": {Name: "service", Key: "service", Token: 8, Codes: []string{"crm"}, Bound: 1767254400000},
 }
 
 var names = []string{"head", "agent", "sales", "nobody", "service"}

@@ -66,7 +66,7 @@ func newShop(ctx context.Context, o options, dir string, db *database) (*shop, e
 		if out, err := exec.CommandContext(ctx, o.resq, "call", "res-schema", "--pack", "store", "--state", dir).CombinedOutput(); err != nil {
 			return nil, fmt.Errorf("make the database: %w: %s", err, out)
 		}
-		found, err := filepath.Glob(filepath.Join(dir, "store-*.sqlite"))
+		found, err := filepath.Glob(filepath.Join(dir, "store-[0-9]*.sqlite"))
 		if err != nil || len(found) != 1 {
 			return nil, fmt.Errorf("the database is not there: %v %w", found, err)
 		}
@@ -82,6 +82,9 @@ func newShop(ctx context.Context, o options, dir string, db *database) (*shop, e
 	for v := range s.versions {
 		s.versions[v] = map[string]string{}
 		for _, f := range files {
+			if filepath.Base(f) == "review.yaml" { // which has a database of its own, for business tools
+				continue
+			}
 			text, err := os.ReadFile(f)
 			if err != nil {
 				return nil, err

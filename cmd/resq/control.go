@@ -158,7 +158,10 @@ func (k *keyring) principal(o *registry.Owner) *policy.Principal {
 		})
 		p = &own
 	}
-	p.Key, p.Token, p.Tools = o.KeyID, o.ID, map[string]bool{}
+	p.Key, p.Token, p.Tools, p.Codes = o.KeyID, o.ID, map[string]bool{}, o.Codes
+	if !o.Bound.IsZero() {
+		p.Bound = o.Bound.UnixMilli()
+	}
 	if o.User != "" {
 		p.User = o.User
 		p.Funcs = maps.Clone(p.Funcs)

@@ -104,7 +104,7 @@ func keepCommand(cmd *cobra.Command, ctl *registry.Control, conf *config, args [
 		return err
 	}
 	asked := map[string]any{}
-	for _, name := range []string{"name", "user", "principal", "scope", "expires", "grace", "tool", "reveal"} {
+	for _, name := range []string{"name", "user", "principal", "scope", "expires", "grace", "tool", "reveal", "role"} {
 		if f := cmd.Flags().Lookup(name); f != nil && f.Changed {
 			asked[name] = f.Value.String()
 		}
@@ -447,6 +447,16 @@ func printControl(w io.Writer, format string, v any) error {
 		}
 	case *registry.Tool:
 		fmt.Fprintf(t, "tool\t%s\nstate\t%s\n", x.Name, onOff(x.Enabled))
+	case []*registry.Admin:
+		fmt.Fprintln(t, "NAME\tROLE\tSTATE\tLAST LOGIN\tCREATED")
+		for _, a := range x {
+			fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\n", a.Name, a.Role, onOff(a.Enabled), when(a.Login), when(&a.Created))
+		}
+	case shownAdmin:
+		fmt.Fprintf(t, "name\t%s\nrole\t%s\nstate\t%s\n", x.Name, x.Role, onOff(x.Enabled))
+		if x.Password != "" {
+			fmt.Fprintf(t, "password\t%s\n", x.Password)
+		}
 	case []registry.Migration:
 		fmt.Fprintln(t, "VERSION\tSTEP\tSTATE")
 		for _, m := range x {

@@ -51,7 +51,7 @@ func run(ctx context.Context, args []string, in io.Reader, out, errOut io.Writer
 		SilenceUsage:  true,
 	}
 	root.CompletionOptions.HiddenDefaultCmd = true
-	root.AddCommand(serveCommand(), callCommand(), toolCommand(), testCommand(), explainCommand(), validateCommand(), validateToolsCommand(), introspectCommand(), toolsCommand(), doctorCommand(), migrateCommand(), changesCommand(), keysCommand(), scopesCommand(), validationCommand(), registryCommand(), auditCommand(), versionCommand())
+	root.AddCommand(serveCommand(), callCommand(), toolCommand(), testCommand(), explainCommand(), validateCommand(), validateToolsCommand(), introspectCommand(), toolsCommand(), doctorCommand(), migrateCommand(), changesCommand(), keysCommand(), scopesCommand(), adminCommand(), validationCommand(), registryCommand(), auditCommand(), versionCommand())
 	root.SetArgs(args)
 	root.SetIn(in)
 	root.SetOut(out)

@@ -112,8 +112,8 @@ func demo(t *testing.T) string {
 	if code, _, errOut := resq(t, "", "call", "res-schema", "--state", state); code != 0 {
 		t.Fatalf("exit %d: %s", code, errOut)
 	}
-	files, err := filepath.Glob(filepath.Join(state, "*.sqlite"))
-	if err != nil || len(files) != 1 || !strings.HasPrefix(filepath.Base(files[0]), "store-") {
+	files, err := filepath.Glob(filepath.Join(state, "store-[0-9]*.sqlite")) // beside that of the reviews
+	if err != nil || len(files) != 1 {
 		t.Fatalf("the state directory holds %v", files)
 	}
 	return files[0]

@@ -10,6 +10,7 @@ import (
 	"os/signal"
 	"runtime"
 	"slices"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -46,8 +47,9 @@ type reloader struct {
 	watch   bool
 	hangUp  func() // ends the program when its terminal has gone
 	quiet   time.Duration
-	failed  bool // the last load was bad
-	unread  bool // the configuration was; files of the catalog that are good again do not mend it
+	failed  bool                  // the last load was bad
+	last    atomic.Pointer[error] // of the last load; the console shows it
+	unread  bool                  // the configuration was; files of the catalog that are good again do not mend it
 
 	signals  chan os.Signal
 	watcher  *watcher
@@ -77,6 +79,9 @@ func (r *reloader) run(ctx context.Context) {
 	}
 	quiet := time.NewTimer(time.Hour)
 	quiet.Stop()
+	if r.watcher != nil { // a file may have changed between the load and the first watch
+		quiet.Reset(r.quiet)
+	}
 	old := time.NewTicker(forgetTime)
 	defer old.Stop()
 	for {
@@ -269,6 +274,7 @@ func alike(a, b *schema.Catalog) bool {
 // fail leaves one line in the log and says on /readyz that something is not as it should be.
 func (r *reloader) fail(err error) {
 	r.failed = true
+	r.last.Store(&err)
 	first, n := &problem.Problem{Message: oneLine(err)}, 1
 	var l problem.List
 	if errors.As(err, &l) && len(l) > 0 {
@@ -289,8 +295,17 @@ func (r *reloader) well(what string, attrs ...any) {
 	r.log.Info(what, attrs...)
 	if !r.unread {
 		r.failed = false
+		r.last.Store(nil)
 		r.server.Degrade("")
 	}
+}
+
+// problem is why the last load was bad; nil for a good one.
+func (r *reloader) problem() error {
+	if err := r.last.Load(); err != nil {
+		return *err
+	}
+	return nil
 }
 
 // status leaves one line about the process in the log, for whoever looks after it.

@@ -28,6 +28,7 @@ type serving struct {
 	noWatch   bool
 	logFormat string
 	profile   string
+	console   consoling
 }
 
 func serveCommand() *cobra.Command {
@@ -47,6 +48,10 @@ func serveCommand() *cobra.Command {
 	f.BoolVar(&o.noWatch, "no-watch", false, "read catalog files again only on SIGHUP")
 	f.StringVar(&o.logFormat, "log-format", "", "text or json (default text on a terminal, else json)")
 	f.StringVar(&o.profile, "profile", "", "how the tools show themselves, where the client does not choose: see resq tools --help")
+	f.StringVar(&o.console.addr, "console", "", "`address` of the admins' web pages, such as 127.0.0.1:8089 (default none); see resq admin")
+	f.StringVar(&o.console.cert, "console-cert", "", "PEM `file` with the console's certificate, for HTTPS")
+	f.StringVar(&o.console.key, "console-key", "", "PEM `file` with the key of that certificate")
+	f.BoolVar(&o.console.proxied, "console-proxied", false, "a proxy in front of the console ends HTTPS")
 	f.BoolVar(&from.demo, "demo", false, "give the people of built-in catalogs keys, and print them")
 	from.flags(cmd)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error { return serve(cmd, &from, o) }
@@ -91,7 +96,7 @@ func serve(cmd *cobra.Command, from *source, how serving) error {
 		Profile: profile, Secret: o.secret,
 	}
 	scoped := o.config.JWT != nil && o.config.JWT.Claims.Tools != ""
-	ctl, err := openControl(ctx, o.config, log, o.secret, scoped || o.config.Control.Admin != "")
+	ctl, err := openControl(ctx, o.config, log, o.secret, scoped || o.config.Control.Admin != "" || how.console.addr != "")
 	if err != nil {
 		return err
 	}
@@ -195,7 +200,23 @@ func serve(cmd *cobra.Command, from *source, how serving) error {
 	}
 
 	var both sync.WaitGroup
-	var failed [2]error
+	var failed [3]error
+	if how.console.addr != "" {
+		pages, err := o.console(how.console, ctl, ring, journal, s, reload, log)
+		if err != nil {
+			return err
+		}
+		l, err := pages.Listen(how.console.addr)
+		if err != nil {
+			return err
+		}
+		log.Info("console", "address", l.Addr().String())
+		both.Go(func() {
+			if failed[2] = pages.Serve(ctx, l); failed[2] != nil {
+				stop()
+			}
+		})
+	}
 	if addr != "" {
 		l, err := s.Listen(addr)
 		if err != nil {

@@ -1,6 +1,9 @@
 package plan
 
 import (
+	"maps"
+	"slices"
+
 	"resq/engine/policy"
 	"resq/schema"
 	"resq/schema/problem"
@@ -57,19 +60,34 @@ func Check(cat *schema.Catalog) error {
 	return out.Err()
 }
 
-// CheckRead finds what is wrong with a request that the catalog itself makes, such as that of a business tool, whoever
-// asks: every resource and field is there, and what the principal has is not asked.
-func CheckRead(cat *schema.Catalog, r *query.Request, lim query.Limits) problem.List {
-	everything := &policy.Principal{}
+// A Checker plans requests that the catalog itself makes, such as those of business tools, whoever asks: every resource
+// and field is there, and what the principal has is not asked. What it plans is never run.
+type Checker struct {
+	view *policy.View
+	lim  query.Limits
+}
+
+// NewChecker makes the Checker of a catalog.
+func NewChecker(cat *schema.Catalog, lim query.Limits) *Checker {
+	roles := map[string]bool{}
 	for _, x := range cat.Resources {
-		everything.Roles = append(everything.Roles, x.Roles...)
+		for _, r := range x.Roles {
+			roles[r] = true
+		}
 		for _, f := range x.Fields {
-			everything.Roles = append(everything.Roles, f.Roles...)
+			for _, r := range f.Roles {
+				roles[r] = true
+			}
 		}
 	}
+	everything := &policy.Principal{Roles: slices.Sorted(maps.Keys(roles))}
 	// As nobody, no case of a rule decides which fields there are.
-	b := &binder{view: policy.For(cat, everything.Nobody()), lim: &lim, checking: true,
-		set: func(*schema.Set) ([]string, error) { return []string{}, nil }}
+	return &Checker{policy.For(cat, everything.Nobody()), lim}
+}
+
+// Read gives what is wrong with a request.
+func (c *Checker) Read(r *query.Request) problem.List {
+	b := &binder{view: c.view, lim: &c.lim, checking: true, set: func(*schema.Set) ([]string, error) { return []string{}, nil }}
 	b.query(r, nil, top)
 	return b.probs
 }

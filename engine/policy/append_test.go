@@ -9,7 +9,7 @@ import (
 // be written otherwise, and what is written must tell where one part ends and the next begins.
 func TestAppendWritesEverything(t *testing.T) {
 	base := func() *Principal {
-		return &Principal{Name: "n", Key: "k", Token: 1, User: "u", Tools: map[string]bool{"t": true}, Roles: []string{"r"}, Scopes: []string{"s"},
+		return &Principal{Name: "n", Key: "k", Token: 1, User: "u", Tools: map[string]bool{"t": true}, Codes: []string{"c"}, Bound: 5, Roles: []string{"r"}, Scopes: []string{"s"},
 			Attributes: map[string]Value{"a": One("1")}, Funcs: map[string]Value{"f": One("1")}, Budget: Budget{1, 2, 3}, known: true}
 	}
 	changes := map[string][]func(p *Principal){
@@ -18,6 +18,8 @@ func TestAppendWritesEverything(t *testing.T) {
 		"Token":  {func(p *Principal) { p.Token = 2 }},
 		"User":   {func(p *Principal) { p.User = "" }},
 		"Tools":  {func(p *Principal) { p.Tools = nil }, func(p *Principal) { p.Tools = map[string]bool{} }, func(p *Principal) { p.Tools["t"] = false }, func(p *Principal) { p.Tools["v"] = true }},
+		"Codes":  {func(p *Principal) { p.Codes = nil }, func(p *Principal) { p.Codes, p.Roles = []string{"c", "r"}, nil }},
+		"Bound":  {func(p *Principal) { p.Bound = 6 }},
 		"Roles":  {func(p *Principal) { p.Roles = nil }, func(p *Principal) { p.Roles = []string{"r", ""} }, func(p *Principal) { p.Roles, p.Scopes = []string{"r", "s"}, nil }},
 		"Scopes": {func(p *Principal) { p.Scopes = []string{"r"} }},
 		"Attributes": {func(p *Principal) { p.Attributes = nil }, func(p *Principal) { p.Attributes["a"] = One("2") }, func(p *Principal) { p.Attributes["a"] = Value{Texts: []string{"1"}, List: true} },

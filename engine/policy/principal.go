@@ -20,6 +20,8 @@ type Principal struct {
 	Token      int64           // number of that key in the control database; 0 is a key of the configuration, or none
 	User       string          // id of the user it acts for, by which the catalog's principal query finds attributes; "" is none
 	Tools      map[string]bool // that its key's scopes open, by ToolKey; nil is all that its verbs allow
+	Codes      []string        // of the enabled scopes of the control database that its key is bound to, sorted
+	Bound      int64           // when these bindings changed last, in milliseconds since 1970; 0 is none
 	Roles      []string
 	Scopes     []string         // read, write, delete; empty is read alone
 	Attributes map[string]Value // for row rules
@@ -188,6 +190,8 @@ func (p *Principal) Append(b []byte) []byte {
 		texts([]string{name})
 		b = append(b, flag(p.Tools[name]))
 	}
+	texts(p.Codes)
+	b = binary.AppendVarint(b, p.Bound)
 	texts(p.Roles)
 	texts(p.Scopes)
 	values(p.Attributes)

@@ -223,15 +223,15 @@ func (p *parser) bounded(c *Call, args []span) error {
 var functions = [...]map[string]bool{
 	MySQL: words(`abs acos adddate addtime any_value ascii asin atan atan2 avg bin bit_and bit_count bit_length bit_or bit_xor ceil ceiling char char_length
 		character_length coalesce concat concat_ws conv cos cot count crc32 cume_dist curdate curtime date date_add date_format date_sub datediff day dayname
-		dayofmonth dayofweek dayofyear degrees dense_rank elt exp export_set extract field find_in_set first_value floor format from_days from_unixtime
-		greatest group_concat hex hour if ifnull instr isnull json_array json_array_append json_arrayagg json_contains json_contains_path json_depth
+		dayofmonth dayofweek dayofyear degrees dense_rank elt exp export_set extract field find_in_set first_value floor format from_base64 from_days from_unixtime
+		greatest group_concat hex hour if ifnull insert instr isnull json_array json_array_append json_arrayagg json_contains json_contains_path json_depth
 		json_exists json_extract json_insert json_keys json_length json_merge_patch json_merge_preserve json_object json_objectagg json_overlaps json_pretty
 		json_query json_quote json_remove json_replace json_search json_set json_type json_unquote json_valid json_value lag last_day last_value lcase lead
 		least left length ln locate log log10 log2 lower lpad ltrim makedate maketime max md5 microsecond mid min minute mod month monthname now nth_value
-		ntile nullif oct octet_length ord percent_rank percentile_cont percentile_disc median period_add period_diff pi position pow power quarter radians
+		ntile nullif oct octet_length ord percent_rank percentile_cont percentile_disc median period_add period_diff pi position pow power quarter quote radians
 		rank regexp_instr regexp_like regexp_replace regexp_substr repeat replace reverse right round row_number rpad rtrim sec_to_time second sha sha1 sha2
 		sign sin soundex space sqrt std stddev stddev_pop stddev_samp str_to_date strcmp subdate substr substring substring_index subtime sum tan time
-		time_format time_to_sec timediff timestamp timestampadd timestampdiff to_char to_days to_seconds trim truncate ucase unhex unix_timestamp upper
+		time_format time_to_sec timediff timestamp timestampadd timestampdiff to_base64 to_char to_days to_seconds trim truncate ucase unhex unix_timestamp upper
 		utc_date utc_time utc_timestamp var_pop var_samp variance week weekday weekofyear year yearweek grouping`),
 	Postgres: words(`abs acos age array_agg array_append array_cat array_length array_lower array_ndims array_position array_positions array_prepend array_remove
 		array_replace array_to_json array_to_string array_upper ascii asin atan atan2 avg bit_and bit_length bit_or bool_and bool_or btrim cardinality cbrt
@@ -254,9 +254,9 @@ var functions = [...]map[string]bool{
 	SQLite: words(`abs acos acosh asin asinh atan atan2 atanh avg ceil ceiling char coalesce concat concat_ws cos cosh count cume_dist date datetime degrees
 		dense_rank exp first_value floor format glob group_concat hex if ifnull iif instr json json_array json_array_length json_each json_error_position
 		json_extract json_group_array json_group_object json_insert json_object json_patch json_pretty json_quote json_remove json_replace json_set
-		json_tree json_type json_valid julianday lag last_value lead length like ln log log10 log2 lower ltrim max median min mod nth_value ntile nullif
+		json_tree json_type json_valid julianday lag last_value lead length like likelihood likely ln log log10 log2 lower ltrim max median min mod nth_value ntile nullif
 		octet_length percent_rank percentile percentile_cont percentile_disc pi pow power printf quote radians rank replace round row_number rtrim sign sin
-		sinh soundex sqrt strftime string_agg substr substring subtype sum tan tanh time timediff total trim trunc typeof unhex unicode unixepoch upper`),
+		sinh soundex sqrt strftime string_agg substr substring subtype sum tan tanh time timediff total trim trunc typeof unhex unicode unixepoch unlikely upper`),
 }
 
 // Functions lists the functions that may be called in a dialect, in order.

@@ -43,6 +43,8 @@ var seeds = []string{
 	`SELECT "a", 'b', E'c\n', $$d$$, [e], :f::int FROM t -- g` + "\n",
 	"SELECT CASE WHEN a THEN b END, CAST(c AS DECIMAL(1, 2)), x.* FROM (VALUES (1)) x (a) NATURAL JOIN y USING (z)",
 	"SELECT email, u.phone FROM t_user u, t_dept ORDER BY 1",
+	"(SELECT a FROM t WHERE b = ?) UNION ALL (SELECT '?' FROM u WHERE c IN (?, ?)) LIMIT 3",
+	"SELECT sum(a) OVER (ORDER BY b ROWS BETWEEN 1 PRECEDING AND CURRENT ROW EXCLUDE TIES) FROM t",
 }
 
 // FuzzSQLText reads anything without a panic. What it reads it prints in a form that reads as the same.

@@ -47,6 +47,8 @@ const (
 type Options struct {
 	// Functions are further functions that may be called, in lower case, with their schema if they have one.
 	Functions []string
+	// Positional says that values are written as ?, and not as :name. The first one's parameter is called 1.
+	Positional bool
 }
 
 // Read takes a text apart. The error is a problem.List of one problem, whose At is line:column of the text.
@@ -56,7 +58,7 @@ func Read(d Dialect, text string, o Options) (*Statement, error) {
 			Message: fmt.Sprintf("the statement has %d characters", n), Hint: fmt.Sprintf("at most %d", MaxText)}}
 	}
 	p := &parser{st: &Statement{Dialect: d, text: text, written: map[int]string{}, glued: map[int]bool{}}, o: o}
-	p.st.Tokens = lex(d, text)
+	p.st.Tokens = lex(d, text, o.Positional)
 	if err := p.statement(); err != nil {
 		f := err.(*fault)
 		line, col := Place(text, f.pos)

@@ -1,6 +1,7 @@
 package sqltext
 
 import (
+	"strconv"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -54,10 +55,13 @@ type lexer struct {
 	s   string
 	i   int
 	out []Token
+
+	positional bool // values are written as ?
+	places     int  // of values so far
 }
 
-func lex(d Dialect, s string) []Token {
-	l := &lexer{d: d, s: s}
+func lex(d Dialect, s string, positional bool) []Token {
+	l := &lexer{d: d, s: s, positional: positional}
 	if f := l.text(); f != nil {
 		l.out = append(l.out, Token{Kind: refused, Pos: f.pos, End: f.pos, fault: f})
 	}
@@ -120,6 +124,11 @@ func (l *lexer) one() *fault {
 		return l.bracketed()
 	case c == '$':
 		return l.dollar()
+	case c == '?' && l.positional:
+		l.i++
+		l.places++
+		l.add(Marker, strconv.Itoa(l.places), from)
+		return nil
 	case c == '?':
 		return &fault{problem.SQLParam, from, "a ? of its own", "name the parameter: :name"}
 	case c == ':':
@@ -127,12 +136,12 @@ func (l *lexer) one() *fault {
 	case c == '@' && l.d == MySQL:
 		return &fault{problem.SQLNotReadOnly, from, "variables are not allowed", "declare a parameter and write :name"}
 	case c == '@' && l.d == SQLite:
-		return &fault{problem.SQLParam, from, "a native marker", "name the parameter: :name"}
+		return &fault{problem.SQLParam, from, "a native marker", l.marker()}
 	case c >= '0' && c <= '9', c == '.' && digit(l.at(from+1)):
 		return l.number()
 	case c == ';':
 		l.i++
-		if rest := lex(l.d, l.s[l.i:]); rest[0].Kind != End {
+		if rest := lex(l.d, l.s[l.i:], l.positional); rest[0].Kind != End {
 			return syntax(from, "more than one statement", "one SELECT without anything behind its semicolon")
 		}
 		l.i = len(l.s)
@@ -308,7 +317,15 @@ func (l *lexer) dollar() *fault {
 			return nil
 		}
 	}
-	return &fault{problem.SQLParam, from, "a native marker", "name the parameter: :name"}
+	return &fault{problem.SQLParam, from, "a native marker", l.marker()}
+}
+
+// marker says how a parameter is written.
+func (l *lexer) marker() string {
+	if l.positional {
+		return "write ? and give its value in params"
+	}
+	return "name the parameter: :name"
 }
 
 func (l *lexer) colon() *fault {
@@ -325,6 +342,9 @@ func (l *lexer) colon() *fault {
 		}
 		if r, _ := utf8.DecodeRuneInString(l.s[k:]); k < len(l.s) && continues(r) {
 			return &fault{problem.SQLParam, from, "the name of a parameter has letters, digits and _ only", ""}
+		}
+		if l.positional {
+			return &fault{problem.SQLParam, from, "a named parameter", l.marker()}
 		}
 		l.i = k
 		l.add(Marker, l.s[from+1:k], from)
@@ -373,7 +393,7 @@ func (l *lexer) number() *fault {
 }
 
 // typed are the words that may stand right in front of a quote, and only say what kind of text it is.
-var typed = words("date time timestamp interval")
+var typed = words("date time timestamp timestamptz timetz interval")
 
 func (l *lexer) word() *fault {
 	from := l.i

@@ -1,0 +1,12 @@
+SELECT invoiceid, DATE(invoicedate) AS day, YEAR(invoicedate) AS y FROM invoice ORDER BY invoiceid LIMIT 30;
+SELECT billingcountry, YEAR(invoicedate) AS y, SUM(total) AS s FROM invoice GROUP BY billingcountry, YEAR(invoicedate) WITH ROLLUP;
+SELECT CASE WHEN invoicedate < '2010-01-01' THEN 'old' ELSE 'new' END AS age, COUNT(*) AS n FROM invoice GROUP BY age ORDER BY age;
+WITH RECURSIVE t AS (SELECT employeeid AS id, CAST(lastname AS CHAR(200)) AS way FROM employee WHERE reportsto IS NULL UNION ALL SELECT e.employeeid, CONCAT(t.way, '>', e.lastname) FROM employee e JOIN t ON e.reportsto = t.id) SELECT id, way FROM t ORDER BY way;
+SELECT `name` AS `the name` FROM genre ORDER BY `genreid`;
+SELECT t.name, g.name FROM track t NATURAL JOIN (SELECT genreid FROM genre WHERE genreid = 25) x JOIN genre g USING (genreid) ORDER BY t.trackid;
+SELECT customerid, COUNT(*) AS n FROM invoice GROUP BY customerid HAVING n > 6 ORDER BY customerid;
+SELECT trackid, name FROM track WHERE name LIKE BINARY '%Love%' ORDER BY trackid LIMIT 30;
+SELECT UNIX_TIMESTAMP('2010-01-01 00:00:00') > 0 AS ok;
+SELECT customerid, ROW_NUMBER() OVER (ORDER BY SUM(total) DESC, customerid) AS place, SUM(total) AS s FROM invoice GROUP BY customerid ORDER BY place;
+SELECT INSERT(lastname, 2, 2, '**') AS hidden, REPEAT('-', 3) AS dashes, SPACE(2) AS two, STRCMP(firstname, lastname) AS cmp, SOUNDEX(lastname) AS sx, QUOTE(city) AS q, ASCII(lastname) AS a, TO_BASE64(city) AS b FROM customer ORDER BY customerid LIMIT 5;
+SELECT ADDTIME('10:00:00', '01:30:00') AS a, TIMEDIFF('12:00:00', '10:30:00') AS d, PERIOD_DIFF(201012, 201001) AS p, WEEK('2010-06-01', 3) AS w, YEARWEEK('2010-06-01') AS yw, DAYOFWEEK('2010-06-01') AS dw, HOUR('10:11:12') AS h, MICROSECOND('10:11:12.5') AS ms;

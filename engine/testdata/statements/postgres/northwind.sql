@@ -1,0 +1,11 @@
+SELECT orderid, shippeddate::date - orderdate::date AS days FROM orders WHERE shippeddate IS NOT NULL ORDER BY orderid LIMIT 60;
+SELECT EXTRACT(year FROM orderdate)::int AS y, EXTRACT(month FROM orderdate)::int AS m, SUM(freight) AS f FROM orders GROUP BY 1, 2 ORDER BY 1, 2;
+WITH x AS (SELECT customerid, orderid, orderdate::date AS day, LEAD(orderdate::date) OVER (PARTITION BY customerid ORDER BY orderdate, orderid) AS next_day FROM orders) SELECT customerid, orderid, next_day - day AS gap FROM x WHERE next_day - day <= 5 ORDER BY customerid, orderid;
+SELECT firstname, lastname, to_char(birthdate, 'DD.MM.YYYY') AS born, age(DATE '2020-01-01', birthdate::date) > INTERVAL '60 years' AS old FROM employees ORDER BY employeeid;
+SELECT p.productid, ROUND((p.unitprice * 1.1)::numeric, 2) AS dearer FROM products p ORDER BY p.productid;
+SELECT c.companyname, o.orderid FROM customers c JOIN LATERAL (SELECT orderid FROM orders o WHERE o.customerid = c.customerid ORDER BY orderdate DESC, orderid DESC LIMIT 1) o ON true ORDER BY c.companyname;
+SELECT categoryid, string_agg(productname, '; ' ORDER BY productname) AS products FROM products GROUP BY categoryid ORDER BY categoryid;
+SELECT shipcountry, COUNT(*) AS n, ROUND(100.0 * COUNT(*) / SUM(COUNT(*)) OVER (), 2) AS share FROM orders GROUP BY shipcountry ORDER BY n DESC, shipcountry;
+SELECT s.country AS sc, c.country AS cc FROM (SELECT DISTINCT country FROM suppliers) s FULL OUTER JOIN (SELECT DISTINCT country FROM customers WHERE country IS NOT NULL) c ON c.country = s.country ORDER BY 1 NULLS LAST, 2;
+SELECT (orderdate >= DATE '1997-01-01' AND orderdate < DATE '1998-01-01') AS y97, COUNT(*) AS n FROM orders GROUP BY 1 ORDER BY 1;
+SELECT lastname, char_length(notes) AS n, strpos(notes, 'BA') AS ba, reverse(lastname) AS r, repeat('*', 3) AS stars FROM employees ORDER BY employeeid;

@@ -1,0 +1,10 @@
+SELECT continent, array_length(array_agg(code), 1) AS n FROM country GROUP BY continent ORDER BY continent;
+SELECT continent, region, SUM(population) AS people FROM country GROUP BY ROLLUP (continent, region) ORDER BY continent NULLS LAST, region NULLS LAST;
+SELECT name, (population::numeric / NULLIF(surfacearea, 0)::numeric)::numeric(12, 2) AS density FROM country ORDER BY density DESC NULLS LAST, code LIMIT 20;
+SELECT c.name, l.languages FROM country c LEFT JOIN LATERAL (SELECT string_agg(language, ',' ORDER BY language) AS languages FROM countrylanguage cl WHERE cl.countrycode = c.code AND cl.isofficial = 'T') l ON true WHERE c.continent = 'South America' ORDER BY c.code;
+SELECT isofficial = 'T' AS official, percentile_disc(0.9) WITHIN GROUP (ORDER BY percentage) AS p FROM countrylanguage GROUP BY 1 ORDER BY 1;
+SELECT name FROM country WHERE name ~ '^[^aeiouAEIOU]+$' OR name LIKE ANY (ARRAY['%stan', '%land']) ORDER BY code;
+SELECT code, concat_ws('/', continent, region, name) AS path, ascii(code) AS a, chr(65) AS b FROM country ORDER BY code LIMIT 10;
+SELECT generate_series(1, 3) AS n, 'x' AS x ORDER BY n;
+WITH p AS (SELECT continent, population, SUM(population) OVER (PARTITION BY continent) AS t FROM country) SELECT continent, MAX(population::float8 / t) AS share FROM p WHERE t > 0 GROUP BY continent ORDER BY continent;
+SELECT DISTINCT ON (c.continent) c.continent, ci.name, ci.population FROM country c JOIN city ci ON ci.countrycode = c.code ORDER BY c.continent, ci.population DESC, ci.id;

@@ -1,0 +1,15 @@
+SELECT InvoiceId, date(InvoiceDate) AS day, strftime('%Y', InvoiceDate) AS y FROM Invoice ORDER BY InvoiceId LIMIT 30;
+SELECT BillingCountry, strftime('%Y', InvoiceDate) AS y, SUM(Total) AS s FROM Invoice GROUP BY BillingCountry, y ORDER BY 1, 2;
+WITH t(id, way) AS (SELECT EmployeeId, LastName FROM Employee WHERE ReportsTo IS NULL UNION ALL SELECT e.EmployeeId, t.way || '>' || e.LastName FROM Employee e JOIN t ON e.ReportsTo = t.id) SELECT id, way FROM t ORDER BY way;
+SELECT [Name] AS n FROM Genre ORDER BY [GenreId];
+SELECT `Name` FROM "Genre" ORDER BY "GenreId";
+SELECT Name FROM Track WHERE GenreId = 1 AND Name LIKE '%love%' COLLATE NOCASE ORDER BY TrackId;
+SELECT t.Name, g.Name FROM Track t NATURAL JOIN (SELECT GenreId FROM Genre WHERE GenreId = 25) x JOIN Genre g USING (GenreId) ORDER BY t.TrackId;
+SELECT CustomerId, COUNT(*) AS n FROM Invoice GROUP BY CustomerId HAVING n > 6 ORDER BY CustomerId;
+SELECT a.Country, b.Country FROM (SELECT DISTINCT Country FROM Customer) a FULL OUTER JOIN (SELECT DISTINCT Country FROM Employee) b ON a.Country = b.Country ORDER BY 1, 2;
+SELECT g.Name FROM Employee e RIGHT JOIN Genre g ON g.GenreId = e.EmployeeId WHERE e.EmployeeId IS NULL ORDER BY g.GenreId;
+SELECT ceil(Total) AS c, floor(Total) AS f, trunc(Total) AS t, pow(2, 3) AS p, sqrt(4) AS s, mod(InvoiceId, 7) AS m, sign(-Total) AS g, ln(2.718281828) AS l, pi() AS pi FROM Invoice ORDER BY InvoiceId LIMIT 5;
+SELECT CustomerId, ROW_NUMBER() OVER (ORDER BY SUM(Total) DESC, CustomerId) AS place, SUM(Total) AS s FROM Invoice GROUP BY CustomerId ORDER BY place;
+SELECT string_agg(Name, ';') AS names FROM (SELECT Name FROM MediaType ORDER BY MediaTypeId);
+SELECT likely(1) AS one, unlikely(0) AS none, length(Name) AS n, nullif(Name, 'Rock') AS x, soundex(Name) AS sx FROM Genre ORDER BY GenreId LIMIT 3;
+SELECT concat_ws('-', City, State, Country) AS place FROM Customer ORDER BY CustomerId LIMIT 10;

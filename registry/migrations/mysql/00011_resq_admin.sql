@@ -1,0 +1,15 @@
+-- +goose Up
+CREATE TABLE IF NOT EXISTS resq_admin (
+  id BIGINT NOT NULL AUTO_INCREMENT PRIMARY KEY,
+  name VARCHAR(64) NOT NULL,
+  role VARCHAR(16) NOT NULL,
+  password VARCHAR(190) NOT NULL,
+  status SMALLINT NOT NULL DEFAULT 1,
+  create_time DATETIME(6) NOT NULL,
+  modify_time DATETIME(6) NULL,
+  login_time DATETIME(6) NULL,
+  CONSTRAINT resq_admin_name UNIQUE (name)
+) ENGINE=InnoDB DEFAULT CHARACTER SET utf8mb4 COLLATE utf8mb4_bin;
+
+-- +goose Down
+DROP TABLE IF EXISTS resq_admin;

@@ -1,0 +1,11 @@
+-- +goose Up
+CREATE TABLE IF NOT EXISTS resq_admin_session (
+  token_sha256 CHAR(64) NOT NULL PRIMARY KEY,
+  admin_id INTEGER NOT NULL,
+  create_time TEXT NOT NULL,
+  seen_time TEXT NOT NULL,
+  CONSTRAINT resq_admin_session_admin FOREIGN KEY (admin_id) REFERENCES resq_admin (id) ON DELETE CASCADE
+);
+
+-- +goose Down
+DROP TABLE IF EXISTS resq_admin_session;
