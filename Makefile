@@ -7,7 +7,7 @@ SETS ?= ../shared/eval
 PACK ?= store
 
 .DEFAULT_GOAL := build
-.PHONY: run build test check golden oracle fuzz bench soak replicas attack faults conformance everything eval clean
+.PHONY: run build test check golden oracle fuzz bench soak replicas attack faults conformance everything eval console-test screenshots clean
 
 run: build ## build, and serve the demonstration PACK (store, erp, or xiaoqu with keys for its people) at 127.0.0.1:8088/mcp
 	bin/resq serve --pack $(PACK) --demo --state .state
@@ -54,6 +54,12 @@ everything: ## the protocol's example server, whose tools are offered by resq; n
 
 eval: build ## question sets with known answers, from SETS
 	$(SETS)/eval.py --resq $(abspath bin/resq) $(EVALFLAGS)
+
+console-test: ## the console in a browser, beside an MCP client; needs npm and chromium
+	scripts/console.sh
+
+screenshots: ## the same, with a picture of every page in .cache/screenshots
+	CONSOLE_SCREENSHOTS=$(CURDIR)/.cache/screenshots scripts/console.sh
 
 clean: ## what the build and the tests left behind; not a database that runs
 	rm -rf bin .state .cache

@@ -13,13 +13,13 @@ import (
 )
 
 // queryConnection is a connection q whose clients may send SQL.
-func queryConnection(on testdb.Engine, dsn string) *fstest.MapFile {
-	return &fstest.MapFile{Data: fmt.Appendf(nil, "version: 1\nconnections: {q: {driver: %s, dsn: %q, tools: [query]}}\n", on.Name, dsn)}
+func queryConnection(on testdb.Engine, dsn, keys string) *fstest.MapFile {
+	return &fstest.MapFile{Data: fmt.Appendf(nil, "version: 1\nconnections: {q: {driver: %s, dsn: %q, tools: [query]%s}}\n", on.Name, dsn, keys)}
 }
 
 // queryBench has tables of every kind: with rules and masks, with masks alone, for some roles alone, and with nothing said
 // of them.
-func queryBench(t testing.TB, on testdb.Engine, change ...func(o *engine.Options)) *bench {
+func queryBench(t testing.TB, on testdb.Engine, keys string, change ...func(o *engine.Options)) *bench {
 	dsn := testdb.Create(t, on, `CREATE TABLE task (id INT PRIMARY KEY, title VARCHAR(50), team INT, phone VARCHAR(20), cost INT);
 INSERT INTO task VALUES (1, 'paint', 1, '13800001111', 7), (2, 'clean', 1, NULL, 8), (3, 'secret', 2, '13800002222', 9);
 CREATE TABLE person (id INT PRIMARY KEY, name VARCHAR(50), code VARCHAR(20), big BIGINT);
@@ -29,7 +29,7 @@ INSERT INTO board VALUES (1, 100);
 CREATE TABLE resq_own (id INT PRIMARY KEY);
 CREATE TABLE agent_api_key (id INT PRIMARY KEY);
 `)
-	return newBench(t, on, fstest.MapFS{"q.yaml": queryConnection(on, dsn), "c.yaml": {Data: []byte(`version: 1
+	return newBench(t, on, fstest.MapFS{"q.yaml": queryConnection(on, dsn, keys), "c.yaml": {Data: []byte(`version: 1
 resources:
   - code: Task
     table: task
@@ -51,7 +51,7 @@ masking: {person: {code: redact}}
 func TestExecuteQuery(t *testing.T) {
 	head := &policy.Principal{Name: "head", Key: "h", Roles: []string{"boss"}, Attributes: map[string]policy.Value{"team": policy.One("2")}}
 	testdb.Each(t, func(t *testing.T, on testdb.Engine) {
-		b := queryBench(t, on)
+		b := queryBench(t, on, "")
 		for _, c := range []struct {
 			who        *policy.Principal
 			args, want string
@@ -102,8 +102,14 @@ func TestExecuteQuery(t *testing.T) {
 // What the caller may not see looks as what is not there: tables of resources for others, their columns, and fields for
 // others, for each of the tools (D-068, security.md 1.4).
 func TestHiddenTablesAreAbsent(t *testing.T) {
+	for _, keys := range []string{"", ", tables: [task, board, person]"} {
+		hiddenAreAbsent(t, keys)
+	}
+}
+
+func hiddenAreAbsent(t *testing.T, keys string) {
 	testdb.Each(t, func(t *testing.T, on testdb.Engine) {
-		b := queryBench(t, on, func(o *engine.Options) { o.Control = "sqlite:elsewhere" })
+		b := queryBench(t, on, keys, func(o *engine.Options) { o.Control = "sqlite:elsewhere" })
 		for _, tool := range []string{"execute_query", "validate_query"} {
 			for _, text := range []string{"SELECT id FROM board", "SELECT salary, nothing FROM board", "SELECT x.id FROM task t JOIN board x ON x.id = t.id", "SELECT id FROM task WHERE id IN (SELECT id FROM board)",
 				"SELECT id, phone AS p FROM task, board", "WITH board AS (SELECT 1 AS id) SELECT id FROM board", "WITH x AS (SELECT id FROM board) SELECT id FROM x", "SELECT id FROM agent_api_key"} {
@@ -127,7 +133,7 @@ func TestHiddenTablesAreAbsent(t *testing.T) {
 // validate_query says what is missing and which check a statement does not pass, and runs nothing (D.7).
 func TestValidateQuery(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, on testdb.Engine) {
-		b := queryBench(t, on)
+		b := queryBench(t, on, "")
 		for _, c := range []struct{ text, want string }{
 			{"SELECT id FROM task WHERE id = ?", `{"success":true,"valid":true,"statementType":"SELECT","missingTables":[],"missingColumns":[],"missingRoutines":[],"violations":[]}`},
 			{"SELECT id FROM nowhere, board", `{"success":true,"valid":false,"statementType":"SELECT","missingTables":["nowhere","board"],"missingColumns":[],"missingRoutines":[],"violations":[{"check":"names","code":"SQL_TABLE_NOT_ALLOWED","at":"/sql:1:16","message":"there is no table \"nowhere\" here"`},
@@ -161,7 +167,7 @@ func TestExecuteQuerySystem(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, on testdb.Engine) {
 		one := testdb.Create(t, on, "CREATE TABLE place (n VARCHAR(9));\nINSERT INTO place VALUES ('one');\n")
 		two := testdb.Create(t, on, "CREATE TABLE place (n VARCHAR(9));\nINSERT INTO place VALUES ('two');\n")
-		b := newBench(t, on, fstest.MapFS{"q.yaml": queryConnection(on, one), "r.yaml": {Data: fmt.Appendf(nil, "version: 1\nconnections: {r: {driver: %s, dsn: %q, tools: [query]}}\n", on.Name, two)}},
+		b := newBench(t, on, fstest.MapFS{"q.yaml": queryConnection(on, one, ""), "r.yaml": {Data: fmt.Appendf(nil, "version: 1\nconnections: {r: {driver: %s, dsn: %q, tools: [query]}}\n", on.Name, two)}},
 			map[string]string{"main": one})
 		for _, c := range []struct{ args, want string }{
 			{`{"sql":"SELECT n FROM place"}`, `{"success":true,"data":[{"n":"one"}]`},

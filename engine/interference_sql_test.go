@@ -384,7 +384,7 @@ func TestInterferenceSQL(t *testing.T) {
 		var raw []*sql.DB
 		for i := range 4 {
 			dsn := testdb.Create(t, on, sqlRows(i))
-			worlds = append(worlds, newBench(t, on, fstest.MapFS{"c.yaml": {Data: []byte(sqlWorld)}, "q.yaml": queryConnection(on, dsn)}, map[string]string{"main": dsn}))
+			worlds = append(worlds, newBench(t, on, fstest.MapFS{"c.yaml": {Data: []byte(sqlWorld)}, "q.yaml": queryConnection(on, dsn, "")}, map[string]string{"main": dsn}))
 			raw = append(raw, testdb.Open(t, on, dsn))
 		}
 		w := &sqlWriter{Rand: randomness(t), on: on.Name}

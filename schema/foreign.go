@@ -233,6 +233,9 @@ func (c *Catalog) use(conn *Connection, t *sqltext.Table, see Sight) (*Use, *pro
 		}
 		return strings.EqualFold(n, t.Name) && (strings.EqualFold(s, schema) || s == "" && t.Schema == "")
 	}) {
+		if see != nil {
+			return nil, nil // as one that is listed and hidden
+		}
 		return nil, notAllowed(t, "is none that SQL tools may read", "list it under tables of the connection, or read another one")
 	}
 	of := func(r *Resource) bool { return r.Connection == conn && strings.EqualFold(r.Table, t.Name) }

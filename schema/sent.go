@@ -68,9 +68,12 @@ func (c *Catalog) Sent(conn *Connection, text string, see Sight) (*Statement, er
 		if len(u.Resources) > 0 {
 			return f, nil
 		}
-		names, err := see.Columns(u) // of a hidden one, too, so that it takes as long
-		if err != nil && failed == nil {
-			failed = err
+		var names []string
+		if !hidden[t] || len(conn.Tables) == 0 { // of a hidden one, too, so that it takes as long; beside a list, none that is missing is asked for
+			var err error
+			if names, err = see.Columns(u); err != nil && failed == nil {
+				failed = err
+			}
 		}
 		if hidden[t] || len(names) == 0 {
 			return nil, c.absent(conn, t, see)

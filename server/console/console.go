@@ -308,7 +308,7 @@ func told(err error) (status int, p *problem.Problem) {
 		return http.StatusForbidden, p
 	case problem.Conflict:
 		return http.StatusConflict, p
-	case problem.Unavailable, problem.AuditUnavailable:
+	case problem.Unavailable, problem.AuditUnavailable, problem.ConfigInvalid:
 		return http.StatusServiceUnavailable, p
 	case problem.DataIntegrity:
 		return http.StatusInternalServerError, p
