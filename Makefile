@@ -7,7 +7,7 @@ SETS ?= ../shared/eval
 PACK ?= store
 
 .DEFAULT_GOAL := build
-.PHONY: run build test check golden oracle fuzz bench soak replicas attack faults conformance eval console-test screenshots clean
+.PHONY: run build test check golden oracle fuzz bench soak replicas attack faults conformance everything eval console-test screenshots clean
 
 run: build ## build, and serve the demonstration PACK (store, erp, or xiaoqu with keys for its people) at 127.0.0.1:8088/mcp
 	bin/resq serve --pack $(PACK) --demo --state .state
@@ -48,6 +48,9 @@ faults: ## databases, networks, disks and clocks that fail, and the program kill
 
 conformance: ## the conformance suite of the protocol, in both of its eras; needs npm
 	scripts/conformance.sh
+
+everything: ## the protocol's example server, whose tools are offered by resq; needs npm
+	scripts/everything.sh
 
 eval: build ## question sets with known answers, from SETS
 	$(SETS)/eval.py --resq $(abspath bin/resq) $(EVALFLAGS)

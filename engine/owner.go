@@ -61,6 +61,12 @@ func (e *Engine) present(ctx context.Context, who *policy.Principal) (*policy.Pr
 	return who, err
 }
 
+// Present says why a principal's user may ask nothing; nil is that it is there. It is for tools that are asked elsewhere.
+func (e *Engine) Present(ctx context.Context, who *policy.Principal) error {
+	_, err := e.present(ctx, who)
+	return err
+}
+
 // ask runs one query of the user and gives its outputs by name, without those that are NULL; nil when there is no row.
 func (e *Engine) ask(ctx context.Context, who *policy.Principal, q schema.OwnerQuery) (map[string]*policy.Value, error) {
 	v := policy.For(e.cat, who)

@@ -139,6 +139,11 @@ func (e *Engine) sqlTool(ctx context.Context, who *policy.Principal, t *schema.T
 	if err != nil {
 		return nil, err
 	}
+	if t.SQL.Context != "" {
+		if conn, err = slotOf(who, t); err != nil {
+			return nil, err
+		}
+	}
 	st, err := e.foreign(conn, t.SQL.Text)
 	if err != nil {
 		return nil, problem.List{{Code: problem.InvalidArgument, Stage: problem.Shape, At: "/system", Message: "the tool cannot run on " + problem.Quote(conn.Name), Err: err}}
@@ -152,6 +157,19 @@ func (e *Engine) sqlTool(ctx context.Context, who *policy.Principal, t *schema.T
 		e.opts.Log.Info("row rules bypassed", "tool", t.Name, "request", call.Request, "principal", who.Name, "key", who.Key, "owner", b.Owner, "reason", b.Reason)
 	}
 	return e.runForeign(ctx, &foreignCall{who: asTool(who), st: st, given: given, limit: limit, free: t.SQL.Bypass != nil})
+}
+
+// slotOf is the connection of a tool that runs on the one its caller has (C-041). A caller that has none, or one that takes
+// no SQL, may not ask: nothing else could be meant.
+func slotOf(who *policy.Principal, t *schema.Tool) (*schema.Connection, error) {
+	if a := who.Attributes[t.SQL.Context]; !a.List && len(a.Texts) == 1 {
+		for _, c := range t.SQL.Among {
+			if c.Name == a.Texts[0] {
+				return c, nil
+			}
+		}
+	}
+	return nil, problem.List{{Code: problem.PermissionDenied, Stage: problem.Resources, Message: "which database this key asks is not known", Hint: "the operator says it with the principal of the key"}}
 }
 
 // given reads the arguments of a SQL tool. One that was not given and has no default is NULL, and so is one that was

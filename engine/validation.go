@@ -269,6 +269,11 @@ func (c *checking) sql(ctx context.Context, t *schema.Tool, raw []byte) (*Answer
 	if own := c.w.change.Resource().Connection; t.SQL.System == nil && slices.Contains(t.SQL.Choice, own) {
 		conn = own
 	}
+	if t.SQL.Context != "" {
+		if conn, err = slotOf(c.w.who, t); err != nil {
+			return nil, err
+		}
+	}
 	st, err := e.foreign(conn, t.SQL.Text)
 	if err != nil {
 		return nil, err

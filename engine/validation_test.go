@@ -252,3 +252,44 @@ func TestBrokenValidationsStop(t *testing.T) {
 		})
 	}
 }
+
+// C-043: an undo is met by validations like any change, and so are changes whose operations are kept apart from their data.
+func TestValidationsElsewhere(t *testing.T) {
+	testdb.Each(t, func(t *testing.T, on testdb.Engine) {
+		for name, change := range map[string]func(*engine.Options){"beside": func(*engine.Options) {}, "apart": func(o *engine.Options) { o.Control = testdb.Create(t, on) }} {
+			t.Run(name, func(t *testing.T) {
+				b := checked(t, on, noAnswer, change)
+				confirmed := func(tool, args string) (checkedAnswer, problem.List, string) {
+					t.Helper()
+					x, l, raw := askWrite(t, b, tool, args+"}")
+					if l != nil {
+						t.Fatalf("preview: %v %s", l, raw)
+					}
+					return askWrite(t, b, tool, args+`,"__confirm__":true,"__confirm_token__":"`+x.Confirm.Token+`"}`)
+				}
+				if _, l, _ := confirmed("res-update", `{"resource":"Order","ids":[1],"data":{"status":"cancelled"}`); len(l) != 1 || l[0].Code != problem.ValidationFailed {
+					t.Errorf("%v", l)
+				}
+				x, l, raw := confirmed("res-update", `{"resource":"Order","ids":[2],"data":{"status":"cancelled"}`)
+				if l != nil || x.Validations.Required.Passed != 2 {
+					t.Fatalf("%v %s", l, raw)
+				}
+				_, rest, _ := strings.Cut(raw, `"op_id":"`)
+				op, _, _ := strings.Cut(rest, `"`)
+				back := `{"op_id":"` + op + `"`
+				// What was not so when it was applied is decided anew: here the sum of all orders.
+				testdb.Exec(t, on, b.dsn["main"], "UPDATE orders SET amount = -5 WHERE id = 3")
+				if x, l, _ = confirmed("res-undo", back); len(l) != 1 || l[0].Code != problem.ValidationFailed || x.Validations.Required.Failed != 1 {
+					t.Errorf("undo: %v", l)
+				}
+				testdb.Exec(t, on, b.dsn["main"], "UPDATE orders SET amount = 5 WHERE id = 3")
+				if x, l, raw = confirmed("res-undo", back); l != nil || x.Validations.Required.Passed != 2 {
+					t.Errorf("undo: %v %s", l, raw)
+				}
+				if got := rowsOf(t, b, "SELECT id, status FROM orders"); got != "1|paid\n2|paid\n3|paid" {
+					t.Errorf("at last\n%s", got)
+				}
+			})
+		}
+	})
+}

@@ -84,6 +84,20 @@ func (l *loader) toolText(f *file, w word, key string, rule wordRule) {
 	}
 }
 
+// Suspicious says what is wrong with a description that others wrote: it hides something from whoever reads it, or gives
+// orders to a model; "" is nothing.
+func Suspicious(text string) string {
+	for _, r := range text {
+		if hiddenRune(r) && r != '\n' && r != '\t' && r != '\r' || unicode.Is(unicode.Cf, r) || r >= 0xe0000 && r <= 0xe007f {
+			return "holds a character that is not seen"
+		}
+	}
+	if orders.MatchString(text) {
+		return "reads like an order to the model"
+	}
+	return ""
+}
+
 func (l *loader) sqlParam(f *file, d *sqlParamDecl, t *Tool) {
 	bad := func(at place, hint, format string, args ...any) {
 		f.tellAs(problem.SQLParam, at, hint, format, args...)
@@ -182,6 +196,10 @@ func (l *loader) system(f *file, d *sqlDecl, t *Tool) {
 		}
 	}
 	own := t.Param("system")
+	if d.context.given() {
+		t.SQL.Context, t.SQL.Among = d.context.text, all
+		return
+	}
 	switch {
 	case own != nil && len(all) < 2:
 		// With a second connection the name would change its meaning to clients that know it from other tools.

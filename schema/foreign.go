@@ -15,8 +15,10 @@ type SQL struct {
 	System  *Connection   // on which it always runs; nil where the call may choose
 	Default *Connection   // on which it runs when nothing is chosen
 	Choice  []*Connection // what the argument system may name; nil has no such argument
-	MaxRows int           // 0 is the usual number
-	Bypass  *Bypass       // of row rules; nil applies them
+	Context string        // the attribute of the principal that names the connection, one of Among; "" is none
+	Among   []*Connection
+	MaxRows int     // 0 is the usual number
+	Bypass  *Bypass // of row rules; nil applies them
 	Kinds   map[*Param]string
 }
 

@@ -13,6 +13,7 @@ type (
 		name               word
 		title, description word
 		toolset, system    word
+		context            word // of system: the attribute of the principal that names it
 		params             []sqlParamDecl
 		maxRows            number
 		policy, sql        word
@@ -75,7 +76,7 @@ var sqlTable = &table[sqlDecl]{
 		{"parameters", "The arguments, by name. Each stands in the statement as :name.", false,
 			namedOf(func(t *sqlDecl) *[]sqlParamDecl { return &t.params }, aCode, func(p *sqlParamDecl) *word { return &p.name }, mapping(sqlParamTable))},
 		{"maxRows", "The most rows of an answer.", false, whole(func(t *sqlDecl) *number { return &t.maxRows }, 1, 1<<31-1)},
-		{"system", "The connection on which it always runs. Left out, the call may choose one.", false, text(func(t *sqlDecl) *word { return &t.system }, aCode)},
+		{"system", "The connection on which it always runs, or {context: NAME}, the attribute of the principal that names it. Left out, the call may choose one.", false, systemShape()},
 		{"row_policy", "apply, the default, shows a caller only the rows that the rules of the tables' resources let it see; bypass shows all, and is audited.", false,
 			text(func(t *sqlDecl) *word { return &t.policy }, anyText)},
 		{"bypass", "Why row rules are bypassed, and for whom.", false, inside(func(t *sqlDecl) *bypassDecl { return &t.bypass }, bypassTable)},
@@ -89,6 +90,23 @@ var sqlTable = &table[sqlDecl]{
 			schema: func(*definitions) object { return anyText.schema() },
 		}},
 	},
+}
+
+// systemShape is a connection, or where its name is found.
+func systemShape() shape[sqlDecl] {
+	fixed := text(func(t *sqlDecl) *word { return &t.system }, aCode)
+	found := &table[sqlDecl]{def: "system", what: "system", proper: true, about: "A connection that depends on who asks.",
+		keys: []key[sqlDecl]{{"context", "The attribute of the principal that names the connection; who lacks it may not call the tool.", true, text(func(t *sqlDecl) *word { return &t.context }, aCode)}}}
+	return shape[sqlDecl]{
+		read: func(f *file, name string, n *yaml.Node, into *sqlDecl) {
+			if deref(n).Kind == yaml.MappingNode {
+				found.read(f, name, n, into)
+				return
+			}
+			fixed.read(f, name, n, into)
+		},
+		schema: func(d *definitions) object { return object{"anyOf": []object{fixed.schema(d), found.schema(d)}} },
+	}
 }
 
 var sqlParamTable = &table[sqlParamDecl]{

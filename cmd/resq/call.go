@@ -55,7 +55,7 @@ func call(cmd *cobra.Command, from *source, args []string, explain bool) error {
 	if explain {
 		return printSQL(cmd.Context(), cmd.OutOrStdout(), o, o.local, args[0], raw)
 	}
-	s, err := server.New(o.engine, server.Options{Version: version, Lang: o.lang, Local: o.local, Log: log})
+	s, err := server.New(o.backend(), server.Options{Version: version, Lang: o.lang, Local: o.local, Log: log})
 	if err != nil {
 		return err
 	}

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"io"
 	"log/slog"
+	"slices"
 	"strings"
 
 	"resq/registry"
@@ -17,8 +18,10 @@ const registryFile = "registry:"
 
 // A registered is what the registry keeps by itself: tools and validations that no file declares, and attachments.
 type registered struct {
-	texts  []schema.Document
-	attach []schema.Attach
+	texts   []schema.Document
+	attach  []schema.Attach
+	remotes []remoteTool // of other servers
+	sum     string       // of all of it
 }
 
 // readRegistered reads what the registry of a control database keeps by itself. Without a database there is nothing.
@@ -53,9 +56,17 @@ func registeredIn(ctx context.Context, ctl *registry.Control) (*registered, erro
 			r.texts = append(r.texts, schema.Document{Name: registryFile + t.Name, Data: []byte(t.Config)})
 		}
 	}
+	if r.remotes, err = remoteTools(list); err != nil {
+		return nil, err
+	}
 	attached, err := ctl.Attachments(ctx)
 	if err != nil {
 		return nil, err
+	}
+	own := slices.DeleteFunc(list, (*registry.Callable).Mirrored)
+	theirs := slices.DeleteFunc(slices.Clone(attached), func(a registry.Attached) bool { return a.Declared() })
+	if raw, err := json.Marshal([]any{own, theirs}); err == nil { // texts and booleans always encode
+		r.sum = string(raw)
 	}
 	for _, a := range attached {
 		if !a.Declared() {
@@ -160,7 +171,10 @@ func callableOf(cat *schema.Catalog, t *schema.Tool, lang string) registry.Calla
 	case t.SQL != nil:
 		x.Name = registry.NamespaceSQL + "/" + t.Name
 		mode := "static"
-		if t.SQL.Choice != nil {
+		switch {
+		case t.SQL.Context != "":
+			mode = "context"
+		case t.SQL.Choice != nil:
 			mode = "parameter"
 		}
 		x.Bindings = []registry.Binding{{Slot: "system", ResourceType: "connection", Mode: mode, Access: "read_only"}}

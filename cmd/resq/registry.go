@@ -170,6 +170,15 @@ func addCommand(kind string) *cobra.Command {
 			return failure{err}
 		}
 		return changeRegistry(cmd, &from, format, args, func(ctx context.Context, ctl *registry.Control, o *opened) (any, error) {
+			if c, is, err := readRemote(args[0], data); is {
+				if err == nil && kind != registry.TypeTool {
+					err = fmt.Errorf("%s: tools of another server are added with resq tool add", args[0])
+				}
+				if err != nil {
+					return nil, err
+				}
+				return o.addRemote(ctx, ctl, c, namespace)
+			}
 			t, err := o.declared(ctx, ctl, kind, namespace, args[0], data)
 			if err != nil {
 				return nil, err
@@ -179,6 +188,38 @@ func addCommand(kind string) *cobra.Command {
 		})
 	}
 	return cmd
+}
+
+// addRemote keeps the tools of another server; all of those that are meant, or none.
+func (o *opened) addRemote(ctx context.Context, ctl *registry.Control, c *remoteConfig, namespace string) (any, error) {
+	kept, err := registeredIn(ctx, ctl)
+	if err != nil {
+		return nil, err
+	}
+	cat, err := o.loadWith(ctx, io.Discard, kept)
+	if err != nil {
+		return nil, err
+	}
+	if err := o.mirror(ctx, ctl, cat); err != nil { // so that no name of the catalog is taken
+		return nil, err
+	}
+	list, err := c.callables(ctx, namespace)
+	if err != nil {
+		return nil, err
+	}
+	var made callables
+	for i := range list {
+		t, err := ctl.AddCallable(ctx, list[i])
+		if err != nil {
+			for _, m := range made {
+				_, gone := ctl.RemoveCallable(ctx, m.Name)
+				err = errors.Join(err, gone)
+			}
+			return nil, err
+		}
+		made = append(made, t)
+	}
+	return made, nil
 }
 
 // changeRegistry runs a change that has to fit the catalog.

@@ -131,3 +131,59 @@ tools:
 		}
 	})
 }
+
+// C-040: a server tells the registry at its start what it has loaded, and notices what is added to the registry and taken
+// out of it while it runs.
+func TestRegistryServed(t *testing.T) {
+	dir, state := t.TempDir(), t.TempDir()
+	dsn := testdb.Create(t, testdb.Engine{Name: testdb.SQLite}, "CREATE TABLE item (id INTEGER PRIMARY KEY, name VARCHAR(20) NOT NULL)", "INSERT INTO item (name) VALUES ('one')")
+	catalog := write(t, dir, "catalog.yaml", `version: 1
+connections: {main: {dsn: "`+dsn+`", mode: write}}
+resources:
+  - {code: Item, table: item, key: id, writes: [update], fields: {id: integer, name: {type: string, maxLength: 20}}}
+tools:
+  - {name: item.list, description: All items., shape: list, source: Item, columns: [id, name]}
+`)
+	run := func(args ...string) string {
+		t.Helper()
+		code, out, errOut := resq(t, "", append(args, "--state", state)...)
+		if code != exitOK {
+			t.Fatalf("%v: exit %d\n%s%s", args, code, out, errOut)
+		}
+		return out
+	}
+	run("migrate", "--catalog", catalog)
+	if out := run("tool", "list"); strings.Contains(out, "biz/") {
+		t.Fatalf("an empty registry has\n%s", out)
+	}
+	s := runServer(t, "--catalog", catalog, "--state", state)
+	if out := run("tool", "list"); !strings.Contains(out, "biz/item.list") || !strings.Contains(out, "builtin/res-schema") {
+		t.Errorf("the registry shows\n%s", out)
+	}
+	listed := func(name string) bool {
+		for _, n := range s.tools("") {
+			if n == name {
+				return true
+			}
+		}
+		return false
+	}
+	if !listed("item.list") || listed("item.count") {
+		t.Errorf("served: %v", s.tools(""))
+	}
+	run("tool", "add", write(t, dir, "tool.yaml", "version: 1\ntools:\n  - {name: item.count, description: How many., shape: count, source: Item}\n"), "--catalog", catalog, "--namespace", "shop")
+	eventually(t, "the tool is served", func() bool { return listed("item.count") })
+	if got := s.call("", "item.count", "{}"); got != "OK" {
+		t.Errorf("called: %s", got)
+	}
+	run("validation", "add", write(t, dir, "check.yaml", "version: 1\ntools:\n  - {name: item.never, type: validation, description: Nothing changes., shape: count, source: Item, transform: '{\"passed\": false}'}\n"), "--catalog", catalog, "--namespace", "shop")
+	run("validation", "attach", "Item", "item.never", "--catalog", catalog)
+	preview := func() string {
+		_, body := s.post("/mcp", "", `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"res-update","arguments":{"resource":"Item","ids":[1],"data":{"name":"two"},"dry_run":true}}}`)
+		return body
+	}
+	eventually(t, "the validation is asked", func() bool { return strings.Contains(preview(), "the change would be refused") })
+	run("tool", "remove", "shop/item.never", "--yes")
+	run("tool", "remove", "shop/item.count", "--yes")
+	eventually(t, "both are gone", func() bool { return !listed("item.count") && !strings.Contains(preview(), "would be refused") })
+}

@@ -8,7 +8,6 @@ import (
 	"log/slog"
 	"os"
 	"os/signal"
-	"reflect"
 	"runtime"
 	"slices"
 	"sync/atomic"
@@ -138,7 +137,7 @@ func (r *reloader) registered(ctx context.Context) bool {
 		r.log.Warn("the registry cannot be read", "error", err)
 		return false
 	}
-	return !reflect.DeepEqual(now, r.opened.kept)
+	return now.sum != r.opened.kept.sum
 }
 
 func (r *reloader) startWatching() {
@@ -173,7 +172,7 @@ func (r *reloader) reload(ctx context.Context, all bool) (again bool) {
 	if ctx.Err() != nil || !all && r.disturbed() {
 		return true
 	}
-	if err == nil && !all && alike(cat, r.opened.engine.Catalog()) {
+	if err == nil && !all && alike(cat, r.opened.engine.Catalog()) && next.kept.sum == r.opened.kept.sum {
 		if r.failed && !r.unread {
 			r.well("the catalog is as it was before the bad one")
 		}
@@ -187,12 +186,12 @@ func (r *reloader) reload(ctx context.Context, all bool) (again bool) {
 		return false
 	}
 	if r.keys != nil {
-		if err := r.keys.offer(ctx, next.config, cat, next.lang); err != nil {
+		if err := r.keys.offer(ctx, next.config, cat, next.kept.remotes, next.lang); err != nil {
 			r.fail(errors.Join(err, next.engine.Close()))
 			return false
 		}
 	}
-	old := r.opened.engine
+	old, gone := r.opened.engine, r.opened.kept.remotes
 	*r.opened = next
 	if r.keys != nil {
 		r.keys.load(next.config)
@@ -203,11 +202,14 @@ func (r *reloader) reload(ctx context.Context, all bool) (again bool) {
 	if r.journal != nil {
 		r.journal.Know(next.config.known(cat))
 	}
-	idle := r.server.Swap(next.engine)
+	idle := r.server.Swap(next.backend())
 	go func() {
 		<-idle
 		if err := old.Close(); err != nil {
 			r.log.Error("closing the pools of a replaced catalog", "error", err)
+		}
+		for _, t := range gone {
+			_ = t.server.Close() // whoever is there knows what to make of a connection that ends
 		}
 	}()
 	r.well("catalog reloaded", "sha256", cat.Hash, "resources", len(cat.Resources), "ms", time.Since(start).Milliseconds())

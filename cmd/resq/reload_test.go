@@ -74,7 +74,7 @@ func servingOn(t *testing.T, from *source, watch bool, quiet time.Duration) *ser
 		t.Fatal(err)
 	}
 	opts := server.Options{Local: s.opened.local, Log: log}
-	if s.server, err = server.New(s.opened.engine, opts); err != nil {
+	if s.server, err = server.New(s.opened.backend(), opts); err != nil {
 		t.Fatal(err)
 	}
 	l, err := s.server.Listen("127.0.0.1:0")

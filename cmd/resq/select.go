@@ -22,6 +22,9 @@ type selector struct{ Enabled, Disabled []string }
 // ownCategory is that of the tools of this program.
 const ownCategory = "system"
 
+// remoteCategory is that of the tools of other MCP servers.
+const remoteCategory = "mcp"
+
 const toolsetPrefix = "toolset:"
 
 // The variables in whose place the configuration is, when they are set.
@@ -121,8 +124,11 @@ func chosen(list []string, tools []loadedTool) (map[string]bool, error) {
 
 // offer works out which tools of a catalog are offered, and tells the control database of all. It fails for a selector
 // that does not fit, and then nothing is changed.
-func (k *keyring) offer(ctx context.Context, c *config, cat *schema.Catalog, lang string) error {
+func (k *keyring) offer(ctx context.Context, c *config, cat *schema.Catalog, remotes []remoteTool, lang string) error {
 	tools := loadedTools(cat, lang)
+	for _, t := range remotes {
+		tools = append(tools, loadedTool{registry.Tool{Name: t.Name, Category: remoteCategory, Title: t.Title}, []string{remoteCategory}})
+	}
 	chosen, err := c.Tools.withVariables(os.LookupEnv)
 	if err != nil {
 		return err

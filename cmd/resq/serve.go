@@ -134,7 +134,7 @@ func serve(cmd *cobra.Command, from *source, how serving) error {
 			return ring.find(ctx, key)
 		}
 	}
-	if err := ring.offer(ctx, o.config, o.engine.Catalog(), o.lang); err != nil {
+	if err := ring.offer(ctx, o.config, o.engine.Catalog(), o.kept.remotes, o.lang); err != nil {
 		return err
 	}
 	opts.Enabled = ring.enabled
@@ -182,7 +182,7 @@ func serve(cmd *cobra.Command, from *source, how serving) error {
 		}
 		defer opts.Peers.Close()
 	}
-	s, err := server.New(o.engine, opts)
+	s, err := server.New(o.backend(), opts)
 	if err != nil {
 		return err
 	}
