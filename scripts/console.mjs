@@ -139,7 +139,7 @@ try {
       assert.ok(wide <= width, `${path} is ${wide} wide in ${width}`)
       if (shots) await page.screenshot({ path: join(shots, `${name}-${scheme}-${width}.png`), fullPage: true })
     }
-    const paint = await page.evaluate(() => performance.getEntriesByName('first-contentful-paint')[0]?.startTime)
+    const paint = await (await page.waitForFunction(() => performance.getEntriesByName('first-contentful-paint')[0]?.startTime)).jsonValue()
     console.log(`${scheme} ${width}: every page fits; first paint of the last after ${Math.round(paint)} ms`)
     await page.context().close()
   }
