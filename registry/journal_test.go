@@ -53,6 +53,22 @@ func TestJournal(t *testing.T) {
 		if list, err := c.Calls(t.Context(), 1, 10); err != nil || len(list) != 10 || list[0].Token != 1 {
 			t.Errorf("of one key: %v %v", list, err)
 		}
+		day := 24 * time.Hour
+		for _, x := range []struct {
+			f    CallFilter
+			want int
+		}{
+			{CallFilter{}, 351}, {CallFilter{Who: "user:42"}, 350}, {CallFilter{Who: "42"}, 350}, {CallFilter{Who: "k"}, 350}, {CallFilter{Who: "4"}, 0},
+			{CallFilter{Tool: "res-query", Token: 1}, 175}, {CallFilter{Tool: "unknown"}, 1}, {CallFilter{Outcome: "denied"}, 1}, {CallFilter{Request: "r7"}, 1},
+			{CallFilter{Resource: "User"}, 350}, {CallFilter{Resource: "Use"}, 0}, {CallFilter{Resource: "Us_r"}, 0}, {CallFilter{Resource: "%"}, 0}, {CallFilter{Resource: "!"}, 0},
+			{CallFilter{From: at}, 351}, {CallFilter{From: at.Add(time.Second)}, 0}, {CallFilter{To: at}, 0}, {CallFilter{From: at.Add(-day), To: at.Add(day)}, 351},
+			{CallFilter{Who: "' OR 1=1 --"}, 0},
+		} {
+			x.f.Limit = 1000
+			if list, err := c.FindCalls(t.Context(), x.f); err != nil || len(list) != x.want {
+				t.Errorf("%+v: %d calls, want %d, %v", x.f, len(list), x.want, err)
+			}
+		}
 		if err := files.Close(); err != nil {
 			t.Fatal(err)
 		}

@@ -14,6 +14,7 @@ import (
 	"net/url"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -154,6 +155,13 @@ resources:
 
 func (b *bench) clock() time.Time { b.mu.Lock(); defer b.mu.Unlock(); return b.now }
 
+// kept are the calls that the audit was told of.
+func (b *bench) kept() []registry.Call {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return slices.Clone(b.calls)
+}
+
 func (b *bench) pass(d time.Duration) { b.mu.Lock(); defer b.mu.Unlock(); b.now = b.now.Add(d) }
 
 // call is a tool's call by the client that asks for changes.
@@ -245,7 +253,7 @@ func (w *browser) submit(page, action string, more url.Values) (*http.Response, 
 
 func (w *browser) send(body, action string, more url.Values) (*http.Response, string) {
 	w.b.t.Helper()
-	_, rest, ok := strings.Cut(body, `action="`+action+`"`)
+	_, rest, ok := strings.Cut(body, `method="post" action="`+action+`"`)
 	if !ok {
 		w.b.t.Fatalf("no form for %s", action)
 	}

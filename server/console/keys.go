@@ -1,12 +1,16 @@
 package console
 
 import (
+	"context"
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 
+	"resq/engine"
+	"resq/engine/policy"
 	"resq/registry"
 	"resq/schema/problem"
 )
@@ -32,6 +36,7 @@ type sees struct {
 type seen struct {
 	Code   string
 	Rows   string // all, none, condition
+	Count  string // of its rows, where that was asked for; "?" where it took too long
 	Masked []string
 	Hidden []string
 }
@@ -158,6 +163,12 @@ func (c *Console) sees(v *visit, k *registry.Key) *sees {
 		}
 		return out
 	}
+	count := func(string) string { return "" }
+	if v.r.URL.Query().Get("count") != "" {
+		ctx, cancel := context.WithTimeout(v.r.Context(), countTime)
+		defer cancel()
+		count = func(code string) string { return rowsOf(ctx, e, who, code) }
+	}
 	rules := map[string]string{}
 	for _, x := range r.Rules {
 		rules[x.Resource] = x.Rows
@@ -167,9 +178,34 @@ func (c *Console) sees(v *visit, k *registry.Key) *sees {
 		if rows == "" {
 			rows = "all"
 		}
-		s.Resources = append(s.Resources, seen{Code: x, Rows: rows, Masked: of(r.Masked, x), Hidden: of(r.Hidden, x)})
+		s.Resources = append(s.Resources, seen{Code: x, Rows: rows, Count: count(x), Masked: of(r.Masked, x), Hidden: of(r.Hidden, x)})
 	}
 	return s
+}
+
+// countTime is for the rows of all resources to be counted.
+const countTime = 10 * time.Second
+
+// rowsOf is how many rows of a resource somebody sees.
+func rowsOf(ctx context.Context, e *engine.Engine, who *policy.Principal, code string) string {
+	r, ok := e.Catalog().Resource(code)
+	if !ok || len(r.Fields) == 0 {
+		return "?"
+	}
+	field := r.Fields[0].Code
+	if len(r.Key) > 0 {
+		field = r.Key[0].Code
+	}
+	raw, _ := json.Marshal(map[string]any{"resource": code, "fields": []any{map[string]any{"code": field}}, "limit": 1, "total": true}) // texts always encode
+	a, err := e.Query(ctx, who, raw)
+	if err != nil {
+		return "?"
+	}
+	var n struct{ Total *int64 }
+	if json.Unmarshal(a.Text, &n) != nil || n.Total == nil {
+		return "?"
+	}
+	return strconv.FormatInt(*n.Total, 10)
 }
 
 func (c *Console) changeKey(v *visit) error {

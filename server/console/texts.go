@@ -88,7 +88,7 @@ var chinese = map[string]string{
 	"Keys":                                   "密钥", "Scopes": "权限组", "Make a key": "新建密钥", "Principal": "主体", "Last used": "最近使用", "Expires on": "到期日", "Make": "新建", "More": "更多",
 	"The key, which is shown now and again on request": "密钥（现在显示，之后可按需再次显示）", "enable": "启用", "disable": "停用", "revoke": "吊销", "rotate": "轮换", "Show the key": "显示密钥", "Save": "保存",
 	"What this key would see": "此密钥可见的内容", "Tools": "工具", "Masked fields": "脱敏字段", "Hidden fields": "隐藏字段", "Prefix": "前缀", "Make a scope": "新建权限组", "Title": "名称", "Tools, one a line": "工具，每行一个",
-	"none": "无", "active": "有效", "revoked": "已吊销", "condition": "按条件", "enabled": "启用", "disabled": "停用", "Rows seen": "可见行",
+	"none": "无", "active": "有效", "revoked": "已吊销", "condition": "按条件", "enabled": "启用", "disabled": "停用", "Rows seen": "可见行", "Count the rows": "统计行数",
 	"From": "起", "To": "止", "Outcome": "结果", "any": "不限", "Filter": "筛选", "Calls": "调用", "Writes and decisions": "写入与决定", "Time": "时间", "Took": "耗时", "Result": "结果代码", "Client": "客户端",
 	"Event": "事件", "Check the chain": "校验链", "Export as JSON lines": "导出为 JSON 行", "Export as CSV": "导出为 CSV", "No call is kept that fits.": "没有符合条件的调用。", "No line fits.": "没有符合条件的记录。", "Arguments, masked": "参数（已脱敏）",
 	"Rules that decided": "生效的规则", "Statements by their fingerprints": "语句指纹", "Detail": "详情", "The chain is broken": "链已断裂", "The chain is whole": "链完整", "Lines": "行", "Signed up to": "签名至", "Last line": "末行", "There is no audit yet.": "尚无审计记录。", "Row rules were bypassed": "已绕过行规则",
