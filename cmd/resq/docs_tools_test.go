@@ -103,7 +103,7 @@ func TestToolsDocs(t *testing.T) {
 		out.WriteString(text[at:m[6]] + answers.String())
 		at = m[7]
 	}
-	all := regexp.MustCompile("(?m)^# ([a-z]+\\.yaml)$").FindAllStringSubmatch(text, -1)
+	all := regexp.MustCompile(`(?m)^# ([a-z]+\.yaml)$`).FindAllStringSubmatch(text, -1)
 	if len(files) != len(all) || calls < 10 {
 		t.Errorf("%d of %d files of the page are called, %d times", len(files), len(all), calls)
 	}
