@@ -20,22 +20,29 @@ import (
 	"resq/schema"
 )
 
-// shopFile is the demonstration's database, made once for all tests of this package in shopDir.
+// shopFiles are the demonstration's databases by connection, made once for all tests of this package in shopDir.
 var shopDir string
 
-var shopFile = sync.OnceValues(func() (string, error) {
+var shopFiles = sync.OnceValues(func() (map[string]string, error) {
 	p, _ := resources.Find("store")
 	dir, err := os.MkdirTemp("", "resq-server-")
 	if err != nil {
-		return "", err
+		return nil, err
 	}
 	shopDir = dir
-	path := filepath.Join(dir, "store.sqlite")
-	db, err := sqlite.OpenWrite(path)
-	if err != nil {
-		return "", err
+	files := map[string]string{}
+	for _, d := range p.Databases {
+		path := filepath.Join(dir, d.Connection+".sqlite")
+		files[d.Connection] = "sqlite:" + path
+		db, err := sqlite.OpenWrite(path)
+		if err != nil {
+			return nil, err
+		}
+		if err := errors.Join(d.Fill(context.Background(), db), db.Close()); err != nil {
+			return nil, err
+		}
 	}
-	return path, errors.Join(p.Databases[0].Fill(context.Background(), db), db.Close())
+	return files, nil
 })
 
 func TestMain(m *testing.M) {
@@ -49,12 +56,12 @@ func TestMain(m *testing.M) {
 // shop is a server on the demonstration's catalog and rows.
 func shop(t *testing.T) *Server {
 	t.Helper()
-	path, err := shopFile()
+	files, err := shopFiles()
 	if err != nil {
 		t.Fatal(err)
 	}
 	p, _ := resources.Find("store")
-	cat, err := schema.Load(nil, schema.LoadOptions{Packs: []schema.Pack{{Name: p.Name, FS: p.Files}}, DSN: map[string]string{p.Databases[0].Connection: "sqlite:" + path}})
+	cat, err := schema.Load(nil, schema.LoadOptions{Packs: []schema.Pack{{Name: p.Name, FS: p.Files}}, DSN: files})
 	if err != nil {
 		t.Fatal(err)
 	}
