@@ -41,6 +41,7 @@ type foreigners struct {
 	mu         sync.Mutex
 	statements map[statementKey]*schema.Statement
 	columns    map[string][]string
+	derived    map[*schema.Connection]*kinships
 }
 
 type statementKey struct {
@@ -76,7 +77,7 @@ func (e *Engine) foreign(conn *schema.Connection, text string) (*schema.Statemen
 // columns are those of a table that no resource declares and that has masks. A mask of a column that is not there stops
 // every statement on the table: hiding nothing is not what was meant.
 func (e *Engine) columns(ctx context.Context, conn *schema.Connection, u *schema.Use) ([]string, error) {
-	key := conn.Name + "\x00" + strings.ToLower(u.Schema) + "\x00" + strings.ToLower(u.Table)
+	key := conn.Name + "\x00" + u.Schema + "\x00" + u.Table // of which there may be two that differ in case
 	e.others.mu.Lock()
 	names := e.others.columns[key]
 	e.others.mu.Unlock()
@@ -100,7 +101,7 @@ func (e *Engine) columns(ctx context.Context, conn *schema.Connection, u *schema
 	}
 	e.others.mu.Lock()
 	defer e.others.mu.Unlock()
-	if e.others.columns == nil {
+	if e.others.columns == nil || len(e.others.columns) > maxForeign {
 		e.others.columns = map[string][]string{}
 	}
 	e.others.columns[key] = names
