@@ -35,15 +35,16 @@ var layers = []struct {
 	{"engine/dialect/mysql", []string{"engine/dialect/prepared", "engine/dialect/texts", "schema", "schema/problem", "schema/query", "engine/funcs", "engine/plan", "engine/sqlgen"}},
 	{"engine/dialect/postgres", []string{"engine/dialect/texts", "schema", "schema/problem", "schema/query", "engine/funcs", "engine/plan", "engine/sqlgen"}},
 	{"engine/dialect/sqlite", []string{"engine/dialect/prepared", "engine/dialect/texts", "schema", "schema/problem", "schema/query", "engine/funcs", "engine/plan", "engine/sqlgen"}},
+	{"engine/sheet", nil},
 	// The engine is handed its dialects and what reads a Redis; one that it knew by name could not be left out or added from outside.
-	{"engine", []string{"schema", "schema/problem", "schema/sqltext", "schema/query", "engine/funcs", "engine/policy", "engine/plan", "engine/sqlgen"}},
+	{"engine", []string{"schema", "schema/problem", "schema/sqltext", "schema/query", "engine/funcs", "engine/policy", "engine/plan", "engine/sqlgen", "engine/sheet"}},
 	{"engine/kv", []string{"schema", "engine"}},
 	{"telemetry", []string{"schema/problem"}},
 	{"access", []string{"schema/problem", "engine/policy"}},
 	{"registry", []string{"schema", "schema/problem", "schema/query", "engine", "engine/funcs", "engine/policy"}},
 	// Another program's way to the keys: it asks for a credential of its own, and knows nothing of tools.
 	{"registry/issuer", []string{"schema/problem", "registry"}},
-	{"server", []string{"schema/problem", "engine", "engine/policy", "access"}},
+	{"server", []string{"schema/problem", "engine", "engine/policy", "engine/sheet", "access"}},
 	// The admin's pages show the catalog and what the control database holds; callers over MCP never reach them.
 	{"server/console", []string{"schema", "schema/problem", "schema/query", "engine", "engine/policy", "registry"}},
 	{"resources/erp", nil},

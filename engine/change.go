@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"bytes"
 	"context"
 	"time"
 
@@ -55,6 +56,9 @@ type Call struct {
 	// Where a preview of these arguments was put to the user as a question: its token, and what came of it.
 	Token   string
 	Consent Consent
+
+	// File takes the file of a business tool that makes one; with nil it is made and measured, and nobody gets it.
+	File *bytes.Buffer
 
 	// Tools gives the tools that the caller may use, for a business tool that tells it; nil is none.
 	Tools func() []string

@@ -24,11 +24,14 @@ type sent struct {
 	text  string
 	given map[string]sqlgen.Given
 	limit int64
+	most  int64 // that limit may be
+	// Of export_query.
+	format, filename string
 }
 
 // queryTool answers a call of the tools with SQL of clients (D-060 to D-064, D-068).
 func (e *Engine) queryTool(ctx context.Context, who *policy.Principal, t *schema.Tool, raw []byte) (*Answer, error) {
-	c, err := e.sent(ctx, who, t, raw)
+	c, err := e.sent(ctx, who, t, raw, e.opts.SQL)
 	if err != nil {
 		return nil, err
 	}
@@ -39,7 +42,7 @@ func (e *Engine) queryTool(ctx context.Context, who *policy.Principal, t *schema
 }
 
 // sent reads the arguments.
-func (e *Engine) sent(ctx context.Context, who *policy.Principal, t *schema.Tool, raw []byte) (*sent, error) {
+func (e *Engine) sent(ctx context.Context, who *policy.Principal, t *schema.Tool, raw []byte, most SQLLimits) (*sent, error) {
 	names := make([]string, len(t.Params))
 	for i, p := range t.Params {
 		names[i] = p.Name
@@ -48,7 +51,7 @@ func (e *Engine) sent(ctx context.Context, who *policy.Principal, t *schema.Tool
 	if err != nil {
 		return nil, err
 	}
-	c := &sent{e: e, ctx: ctx, who: who, view: policy.For(e.cat, who), conn: t.Own.Default, limit: e.opts.SQL.Default, given: map[string]sqlgen.Given{}}
+	c := &sent{e: e, ctx: ctx, who: who, view: policy.For(e.cat, who), conn: t.Own.Default, limit: most.Default, most: most.Max, given: map[string]sqlgen.Given{}}
 	var probs problem.List
 	sent := false
 	for _, a := range args {
@@ -62,14 +65,18 @@ func (e *Engine) sent(ctx context.Context, who *policy.Principal, t *schema.Tool
 		case a.Name == "limit" || a.Name == "maxRows":
 			n, ok := query.Whole(a.Text)
 			if !ok || n < 1 || a.Kind != "number" && a.Kind != "string" {
-				probs = append(probs, argument(a.Name, "expected a whole number of at least 1", "at most "+strconv.FormatInt(e.opts.SQL.Max, 10)))
+				probs = append(probs, argument(a.Name, "expected a whole number of at least 1", "at most "+strconv.FormatInt(c.most, 10)))
 				continue
 			}
-			c.limit = min(n, e.opts.SQL.Max)
+			c.limit = min(n, c.most)
 		case a.Kind != "string":
 			probs = append(probs, argument(a.Name, "expected a string, not "+article(a.Kind), ""))
 		case a.Name == "sql":
 			c.text, sent = a.Text, true
+		case a.Name == "format":
+			c.form(a.Text, &probs)
+		case a.Name == "filename":
+			c.name(a.Text, &probs)
 		case a.Name == "system":
 			i := slices.IndexFunc(t.Own.Systems, func(x *schema.Connection) bool { return x.Name == a.Text })
 			if i < 0 {
@@ -125,7 +132,13 @@ func (c *sent) Columns(u *schema.Use) ([]string, error) {
 	if err != nil && problem.From(err)[0].Code == problem.DataIntegrity && problem.From(err)[0].Stage == problem.Database {
 		return nil, nil
 	}
-	return names, err
+	if err != nil || len(names) == 0 {
+		return nil, err
+	}
+	if shown, err := c.shows(c.ctx, u); shown || err != nil {
+		return nil, err
+	}
+	return names, nil
 }
 
 // controlTables are those of the control database, in which keys and records stand.

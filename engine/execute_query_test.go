@@ -14,13 +14,13 @@ import (
 
 // queryConnection is a connection q whose clients may send SQL.
 func queryConnection(on testdb.Engine, dsn, keys string) *fstest.MapFile {
-	return &fstest.MapFile{Data: fmt.Appendf(nil, "version: 1\nconnections: {q: {driver: %s, dsn: %q, tools: [query]%s}}\n", on.Name, dsn, keys)}
+	if !strings.HasPrefix(keys, "tools: ") {
+		keys = "tools: [query]" + keys
+	}
+	return &fstest.MapFile{Data: fmt.Appendf(nil, "version: 1\nconnections: {q: {driver: %s, dsn: %q, %s}}\n", on.Name, dsn, keys)}
 }
 
-// queryBench has tables of every kind: with rules and masks, with masks alone, for some roles alone, and with nothing said
-// of them.
-func queryBench(t testing.TB, on testdb.Engine, keys string, change ...func(o *engine.Options)) *bench {
-	dsn := testdb.Create(t, on, `CREATE TABLE task (id INT PRIMARY KEY, title VARCHAR(50), team INT, phone VARCHAR(20), cost INT);
+const queryTables = `CREATE TABLE task (id INT PRIMARY KEY, title VARCHAR(50), team INT, phone VARCHAR(20), cost INT);
 INSERT INTO task VALUES (1, 'paint', 1, '13800001111', 7), (2, 'clean', 1, NULL, 8), (3, 'secret', 2, '13800002222', 9);
 CREATE TABLE person (id INT PRIMARY KEY, name VARCHAR(50), code VARCHAR(20), big BIGINT);
 INSERT INTO person VALUES (1, 'Ann', 'abc', 9007199254740993), (2, 'Bo', NULL, 2);
@@ -28,7 +28,16 @@ CREATE TABLE board (id INT PRIMARY KEY, salary INT);
 INSERT INTO board VALUES (1, 100);
 CREATE TABLE resq_own (id INT PRIMARY KEY);
 CREATE TABLE agent_api_key (id INT PRIMARY KEY);
-`)
+`
+
+// queryBench has tables of every kind: with rules and masks, with masks alone, for some roles alone, and with nothing said
+// of them.
+func queryBench(t testing.TB, on testdb.Engine, keys string, change ...func(o *engine.Options)) *bench {
+	return queryBenchOn(t, on, testdb.Create(t, on, queryTables), keys, change...)
+}
+
+// queryBenchOn is queryBench with a database that has more.
+func queryBenchOn(t testing.TB, on testdb.Engine, dsn, keys string, change ...func(o *engine.Options)) *bench {
 	return newBench(t, on, fstest.MapFS{"q.yaml": queryConnection(on, dsn, keys), "c.yaml": {Data: []byte(`version: 1
 resources:
   - code: Task

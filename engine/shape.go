@@ -32,7 +32,17 @@ type Answer struct {
 	// Data gives the answer once more as JSON, where Text is none: of res-schema. Nil where it is.
 	Data func() []byte
 
+	// File is of a tool that makes one; nil of any other.
+	File *File
+
 	pooled bool // Text is in bodies
+}
+
+// A File is what a tool made beside its answer.
+type File struct {
+	Name, Type string // the type is a media type
+	Rows       int
+	Complete   bool // no row is missing
 }
 
 // hardBytes is the largest answer, whatever the budget: a page always holds one row at least.

@@ -77,6 +77,9 @@ func (e *Engine) readForeign(ctx context.Context, db *database, c *foreignCall, 
 		var cols []column
 		cols, r.names = foreignColumns(rows, db.driver)
 		vals := make([]driver.Value, len(cols))
+		if c.file != nil {
+			return c.file.fill(ctx, c.limit, rows, cols, vals, r)
+		}
 		var one []byte
 		return each(ctx, rows, vals, func() (bool, error) {
 			if r.n == c.limit {
@@ -128,7 +131,13 @@ func (e *Engine) answerForeign(c *foreignCall, r *foreignRows) *Answer {
 	case r.more:
 		warnings = append(warnings, "there are more than "+strconv.FormatInt(c.limit, 10)+" rows; narrow the arguments")
 	}
-	skipped := e.skipped(c.st)
+	b = e.remarks(b, c.st, warnings)
+	return &Answer{Text: append(b, '}'), Rows: int(r.n), Cut: r.cut}
+}
+
+// remarks writes what has to be said of an answer: its warnings, and the conditions that the statement does without.
+func (e *Engine) remarks(b []byte, st *schema.Statement, warnings []string) []byte {
+	skipped := e.skipped(st)
 	for _, s := range skipped {
 		w := "the rows of " + s.table + " usually need the condition " + s.filter.SQL
 		if s.filter.Reason != "" {
@@ -161,7 +170,7 @@ func (e *Engine) answerForeign(c *foreignCall, r *foreignRows) *Answer {
 		}
 		b = append(b, ']')
 	}
-	return &Answer{Text: append(b, '}'), Rows: int(r.n), Cut: r.cut}
+	return b
 }
 
 // A skippedFilter is a condition that a statement does without.

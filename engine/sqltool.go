@@ -41,6 +41,7 @@ type foreigners struct {
 	mu         sync.Mutex
 	statements map[statementKey]*schema.Statement
 	columns    map[string][]string
+	derived    map[*schema.Connection]*kinships
 }
 
 type statementKey struct {
@@ -76,7 +77,7 @@ func (e *Engine) foreign(conn *schema.Connection, text string) (*schema.Statemen
 // columns are those of a table that no resource declares and that has masks. A mask of a column that is not there stops
 // every statement on the table: hiding nothing is not what was meant.
 func (e *Engine) columns(ctx context.Context, conn *schema.Connection, u *schema.Use) ([]string, error) {
-	key := conn.Name + "\x00" + strings.ToLower(u.Schema) + "\x00" + strings.ToLower(u.Table)
+	key := conn.Name + "\x00" + u.Schema + "\x00" + u.Table // of which there may be two that differ in case
 	e.others.mu.Lock()
 	names := e.others.columns[key]
 	e.others.mu.Unlock()
@@ -100,7 +101,7 @@ func (e *Engine) columns(ctx context.Context, conn *schema.Connection, u *schema
 	}
 	e.others.mu.Lock()
 	defer e.others.mu.Unlock()
-	if e.others.columns == nil {
+	if e.others.columns == nil || len(e.others.columns) > maxForeign {
 		e.others.columns = map[string][]string{}
 	}
 	e.others.columns[key] = names
@@ -244,6 +245,7 @@ type foreignCall struct {
 	limit int64 // rows that are shown
 	free  bool  // row rules are bypassed
 	bytes int   // of the rows; 0 is the usual budget
+	file  *file // takes the rows; nil is the answer itself
 	// Of a validation: what it sees, and the transaction in which it runs; nil is what the principal sees, on the pool.
 	view *policy.View
 	in   *inside
@@ -304,6 +306,15 @@ func (e *Engine) within(ctx context.Context, db *database, do func(context.Conte
 
 // runForeign runs SQL of others and says what it gave as sql-tools has it: an object with the rows as objects.
 func (e *Engine) runForeign(ctx context.Context, c *foreignCall) (*Answer, error) {
+	rows, err := e.foreignRows(ctx, c)
+	if err != nil {
+		return nil, err
+	}
+	return e.answerForeign(c, rows), nil
+}
+
+// foreignRows runs SQL of others.
+func (e *Engine) foreignRows(ctx context.Context, c *foreignCall) (*foreignRows, error) {
 	db := e.dbs[c.st.Connection]
 	run := func(fence bool) (*foreignRows, error) {
 		// Sets that the rules of its tables need take turns of their own, so that this one must not have its turn yet.
@@ -333,16 +344,13 @@ func (e *Engine) runForeign(ctx context.Context, c *foreignCall) (*Answer, error
 		if c.in.note(err) != nil {
 			return nil, problem.List{db.fault(ctx, err)}
 		}
-		return e.answerForeign(c, rows), nil
+		return rows, nil
 	}
 	rows, err := run(false)
 	if err != nil && problem.From(err)[0].Code == problem.DataError {
 		rows, err = run(true) // as in execute: a fault is told only when it comes from rows that are seen
 	}
-	if err != nil {
-		return nil, err
-	}
-	return e.answerForeign(c, rows), nil
+	return rows, err
 }
 
 // PrepareTools prepares the statement of every SQL tool on its database, without running it. The error is a problem.List

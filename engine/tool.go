@@ -18,6 +18,8 @@ type Tool struct {
 	Input, Output            []byte // JSON Schemas of the arguments, and of an answer that did not fail
 
 	ReadOnly, Idempotent, Destructive bool
+
+	File bool // it makes a file, which Call.File takes
 }
 
 // An Instruction is what one file of the catalog tells clients when they begin, as far as one of its tools is there for
@@ -42,7 +44,7 @@ func (e *Engine) Tools(lang string) []Tool {
 	out := make([]Tool, len(e.cat.Tools))
 	for i, t := range e.cat.Tools {
 		out[i] = Tool{Name: t.Name, Title: t.Title.In(lang), Description: t.Description.In(lang), Input: t.Input(lang), Output: t.Output(),
-			ReadOnly: t.ReadOnly, Idempotent: t.Idempotent, Destructive: t.Destructive}
+			ReadOnly: t.ReadOnly, Idempotent: t.Idempotent, Destructive: t.Destructive, File: t.Kind == schema.ExportTools}
 	}
 	return out
 }
@@ -88,6 +90,8 @@ func (e *Engine) CallTool(ctx context.Context, who *policy.Principal, call Call)
 		return e.sqlTool(ctx, who, t, call)
 	case schema.QueryTools:
 		return e.queryTool(ctx, who, t, call.Args)
+	case schema.ExportTools:
+		return e.exportTool(ctx, who, t, call)
 	}
 	return nil, problem.List{{Code: problem.DataIntegrity, Stage: problem.Raw, Message: "the tool cannot be run"}}
 }

@@ -32,7 +32,7 @@ func needed(p Param) Param {
 }
 
 var (
-	leastRows, mostRows = int64(1), int64(1_000_000)
+	leastRows, mostRows, fileRows = int64(1), int64(1_000_000), int64(100_000)
 
 	schemaParam = nameParam("schema", "The database schema; the connection's own is the default", "数据库 schema，默认为连接自己的 schema")
 	inSchema    = nameParam("schema", "Only this database schema; all that may be read are the default", "只查该 schema，默认为所有可读的 schema")
@@ -182,13 +182,13 @@ var databaseTools = []*ownDecl{
 	{
 		name: "export_query", group: ExportTools,
 		title: Words{En: "Export query", Zh: "导出查询"},
-		about: Words{En: "Runs one checked SELECT and gives its rows as a file to download.", Zh: "执行一条经过检查的 SELECT 并生成可下载的文件。"},
+		about: Words{En: "Runs one checked SELECT as execute_query does and offers its rows as a file: uri is a resource to read, by the caller alone, three times within 15 minutes.", Zh: "与 execute_query 同样地执行一条经过检查的 SELECT，结果作为文件：uri 是资源，仅限调用者在 15 分钟内读取三次。"},
 		params: []Param{sqlParam, valuesParam,
 			{Name: "format", Type: "enum", Values: []string{"csv", "xlsx"}, Default: "csv", HasDefault: true, Description: Words{En: "The form of the file", Zh: "文件格式"}},
-			{Name: "filename", Type: "string", MaxLength: 100, Description: Words{En: "What the file is called", Zh: "文件名"}},
-			{Name: "maxRows", Type: "integer", Min: &leastRows, Max: &mostRows, Description: Words{En: "The most rows of the file", Zh: "文件最多行数"}}},
+			{Name: "filename", Type: "string", MaxLength: 100, Description: Words{En: "What the file is called, query when left out", Zh: "文件名，默认 query"}},
+			{Name: "maxRows", Type: "integer", Min: &leastRows, Max: &fileRows, Description: Words{En: "The most rows of the file", Zh: "文件最多行数"}}},
 		answer: `{"type":"object","properties":{"success":{"type":"boolean"},"filename":{"type":"string"},"format":{"type":"string"},"rowCount":{"type":"integer"},"bytes":{"type":"integer"},` +
-			`"truncated":{"type":"boolean"},"uri":{"type":"string"},"expiresAt":{"type":"string"},"warnings":{"type":"array","items":{"type":"string"}}},` +
-			`"required":["success","filename","format","rowCount","truncated"]}`,
+			`"truncated":{"type":"boolean"},"uri":{"type":"string"},"expiresAt":{"type":"string"},"warnings":{"type":"array","items":{"type":"string"}},` +
+			`"skippedFilters":{"type":"array","items":{"type":"object"}}},"required":["success","filename","format","rowCount","bytes","truncated"]}`,
 	},
 }

@@ -123,9 +123,12 @@ func (s *Server) call(ctx context.Context, c caller, tool string) (*Reply, bool)
 			r.Code, r.preview = problem.ConfirmRequired, answer.Preview
 		}
 		r.answer = answer
-		if answer.Cut && c.export != "" && d.Name == toolQuery {
-			r.link = s.exports.offer(c.who, c.args)
-			s.share(ctx, r.link.handle, c.who, c.args)
+		switch {
+		case answer.File != nil:
+			r.link = s.offer(ctx, c, d.contract, answer.File)
+			answer.Text = r.link.placed(answer.Text)
+		case answer.Cut && c.export != "" && d.Name == toolQuery:
+			r.link = s.offer(ctx, c, toolQuery, nil)
 		}
 	}
 	if c.version == 2 {
@@ -207,7 +210,13 @@ func (s *Server) run(ctx context.Context, c caller, d *definition, request strin
 	case toolQuery:
 		a, err = backend.Query(ctx, who, c.view.profile.usual(args))
 	case d.contract:
-		a, err = backend.CallTool(ctx, who, engine.Call{Tool: d.Name, Request: request, Args: args, Still: c.still, Tools: c.names})
+		if d.file && c.file == nil { // whoever reads the file has a turn by now
+			if !s.exports.begin() {
+				return nil, &problem.Problem{Code: problem.Overloaded, Message: exportsBusy, RetryAfter: 1}
+			}
+			defer s.exports.end()
+		}
+		a, err = backend.CallTool(ctx, who, engine.Call{Tool: d.Name, Request: request, Args: args, Still: c.still, Tools: c.names, File: c.file})
 	default:
 		a, err = backend.Write(ctx, who, engine.Call{Tool: d.Name, Request: request, Args: args, Still: c.still, Token: c.token, Consent: c.consent})
 	}

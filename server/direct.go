@@ -137,7 +137,7 @@ func (s *Server) direct(ctx context.Context, m *message, c caller) ([]byte, bool
 		b = appendString(append(b, `,{"type":"resource_link","uri":`...), l.uri)
 		b = appendString(append(b, `,"name":`...), l.name)
 		b = appendString(append(b, `,"description":`...), l.description)
-		b = append(b, `,"mimeType":"text/csv"}`...)
+		b = append(appendString(append(b, `,"mimeType":`...), l.mime), '}')
 	}
 	b = append(b, ']')
 	if r.structured != nil {

@@ -5,12 +5,15 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/json"
+	"fmt"
 	"strconv"
 	"strings"
 	"sync"
 	"time"
 
+	"resq/engine"
 	"resq/engine/policy"
+	"resq/engine/sheet"
 	"resq/schema/problem"
 )
 
@@ -28,6 +31,8 @@ const (
 	exportBytes = 10 << 20
 )
 
+const exportsBusy = "other exports are running; ask again in a moment"
+
 // exports are the requests whose answers were cut and can be read whole. A handle names one; it opens nothing:
 // whoever reads is checked like whoever asked.
 type exports struct {
@@ -40,22 +45,38 @@ type exports struct {
 
 type export struct {
 	owner   string // principal and user
+	tool    string // that answers it
 	args    []byte
 	expires time.Time
 	reads   int
 }
 
 // A link offers a large answer as a resource.
-type link struct{ uri, name, description, handle string }
+type link struct {
+	uri, name, description, mime string
+	expires                      time.Time
+}
 
-// offer remembers a request and gives the link to its whole answer.
-func (x *exports) offer(who *policy.Principal, args []byte) *link {
+// offer remembers a request and gives the link to its whole answer: of res-query all its rows, of another tool the file that it makes.
+func (s *Server) offer(ctx context.Context, c caller, tool string, f *engine.File) *link {
+	x := &export{owner: c.who.Owner(), tool: tool, args: bytes.Clone(unwrapped(c.args)), expires: time.Now().Add(exportTime)}
 	handle := rand.Text()
-	x.hold(handle, &export{owner: who.Owner(), args: bytes.Clone(args), expires: time.Now().Add(exportTime)})
-	return &link{
-		uri: exportPrefix + handle, name: "rows.csv", handle: handle,
-		description: "All rows of this answer as CSV; readable " + strconv.Itoa(exportReads) + " times within " + strconv.Itoa(int(exportTime/time.Minute)) + " minutes",
+	s.exports.hold(handle, x)
+	s.share(ctx, handle, x)
+	often := "; readable " + strconv.Itoa(exportReads) + " times within " + strconv.Itoa(int(exportTime/time.Minute)) + " minutes"
+	l := &link{uri: exportPrefix + handle, name: "rows.csv", mime: sheet.TypeOf(sheet.CSV), description: "All rows of this answer as CSV" + often, expires: x.expires}
+	if f != nil {
+		l.name, l.mime, l.description = f.Name, f.Type, "The file"+often
 	}
+	return l
+}
+
+// placed is the answer of a tool that made a file, with where it is.
+func (l *link) placed(text []byte) []byte {
+	b := bytes.TrimSuffix(text, []byte{'}'})
+	b = appendString(append(b, `,"uri":`...), l.uri)
+	b = appendString(append(b, `,"expiresAt":`...), l.expires.UTC().Format(time.RFC3339))
+	return append(b, '}')
 }
 
 // knows says whether a handle is held here.
@@ -89,9 +110,9 @@ func (x *exports) hold(handle string, e *export) {
 	x.order = append(x.order, handle)
 }
 
-// take gives the arguments behind a handle, and counts. There is no difference between a handle that never was,
+// take gives what is behind a handle, and counts. There is no difference between a handle that never was,
 // one that is over, and one of somebody else.
-func (x *exports) take(who *policy.Principal, handle string) ([]byte, bool) {
+func (x *exports) take(who *policy.Principal, handle string) (*export, bool) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	e := x.held[handle]
@@ -99,7 +120,7 @@ func (x *exports) take(who *policy.Principal, handle string) ([]byte, bool) {
 		return nil, false
 	}
 	e.reads++
-	return e.args, true
+	return e, true
 }
 
 // begin says whether one more export may run; it must end then.
@@ -122,35 +143,60 @@ func (x *exports) end() {
 // prepareExport runs a request that was cut once more, page by page, as the caller.
 func (s *Server) prepareExport(ctx context.Context, c *caller, m *message, uri string) *refusal {
 	if !s.exports.begin() {
-		return m.refuse(problem.Overloaded, "other exports are running; ask again in a moment")
+		return m.refuse(problem.Overloaded, exportsBusy)
 	}
 	c.offer.done = s.exports.end
 	handle := strings.TrimPrefix(uri, exportPrefix)
 	s.fetch(ctx, handle)
-	args, ok := s.exports.take(c.who, handle)
+	x, ok := s.exports.take(c.who, handle)
+	var d *definition
+	if ok {
+		d, ok = s.toolFor(*c, x.tool)
+	}
 	if !ok {
 		return m.missing("no such export, or it is over; ask again")
 	}
 	start := time.Now()
 	asks := *c
-	asks.args = args
+	asks.args = x.args
 	ctx, asks.trace = s.traced(ctx)
-	d, _ := s.tool(toolQuery)
 	r := &Reply{RequestID: newRequestID()}
-	text, rows, complete, err := s.pages(ctx, asks, d, args) // each page is a call that is paid
-	r.Rows = rows
+	f, text, err := s.made(ctx, asks, d, r.RequestID)
+	r.Rows = f.Rows
 	if err != nil {
 		r.fail(problem.From(err))
 		s.record(ctx, asks, d, r, err, time.Since(start))
-		if rows == 0 {
+		if f.Rows == 0 {
 			return m.refused(r.why)
 		}
 	} else {
 		s.record(ctx, asks, d, r, nil, time.Since(start))
 	}
-	c.offer.uri, c.offer.text, c.offer.mime = uri, string(text), "text/csv"
-	c.offer.meta = map[string]any{"resq/rows": rows, "resq/complete": complete && err == nil}
+	c.offer.uri, c.offer.mime = uri, f.Type
+	c.offer.meta = map[string]any{"resq/rows": f.Rows, "resq/complete": f.Complete && err == nil}
+	if f.Type == sheet.TypeOf(sheet.CSV) {
+		c.offer.text = string(text)
+	} else {
+		c.offer.blob = text
+	}
 	return nil
+}
+
+// made makes the file of an export as the caller, at the caller's cost. Of res-query, what was found is given with an error too.
+func (s *Server) made(ctx context.Context, c caller, d *definition, request string) (engine.File, []byte, error) {
+	if !d.file {
+		text, rows, complete, err := s.pages(ctx, c, d, c.args) // each page is a call that is paid
+		return engine.File{Type: sheet.TypeOf(sheet.CSV), Rows: rows, Complete: complete}, sheet.Guarded(text), err
+	}
+	c.file = &bytes.Buffer{}
+	a, err := s.paid(ctx, c, d, request)
+	if err != nil {
+		return engine.File{}, nil, err
+	}
+	if a.File == nil {
+		return engine.File{}, nil, internal(fmt.Errorf("%s made no file", d.Name))
+	}
+	return *a.File, c.file.Bytes(), nil
 }
 
 // pages asks for page after page of a request until its rows, or a limit, are reached. What was found is given

@@ -81,7 +81,11 @@ func TestExport(t *testing.T) {
 			t.Fatalf("%v %.300s", err, a.body)
 		}
 		c := r.Result.Contents[0]
-		rows, err := csv.NewReader(strings.NewReader(c.Text)).ReadAll()
+		text, marked := strings.CutPrefix(c.Text, "\ufeff")
+		if !marked {
+			t.Error("the file does not say that it is UTF-8")
+		}
+		rows, err := csv.NewReader(strings.NewReader(text)).ReadAll()
 		if err != nil || len(rows) != 1001 || rows[0][0] != "id" || c.MimeType != "text/csv" || c.Meta["resq/rows"] != 1000.0 || c.Meta["resq/complete"] != true {
 			t.Fatalf("%v: %d records, %v", err, len(rows), c.Meta)
 		}
@@ -129,14 +133,21 @@ func TestExportAll(t *testing.T) {
 
 func TestExportMemory(t *testing.T) {
 	var x exports
-	first := x.offer(alice, nil)
+	n := 0
+	offer := func(x *exports, args []byte) string {
+		n++
+		handle := fmt.Sprint(n)
+		x.hold(handle, &export{owner: alice.Owner(), tool: toolQuery, args: args, expires: time.Now().Add(exportTime)})
+		return handle
+	}
+	first := offer(&x, nil)
 	for range maxExports + 10 {
-		x.offer(alice, nil)
+		offer(&x, nil)
 	}
 	if len(x.held) != maxExports || len(x.order) != maxExports {
 		t.Errorf("%d are held", len(x.held))
 	}
-	if _, ok := x.take(alice, strings.TrimPrefix(first.uri, exportPrefix)); ok {
+	if _, ok := x.take(alice, first); ok {
 		t.Error("the oldest is still there")
 	}
 	for range exportsRun {
@@ -152,12 +163,12 @@ func TestExportMemory(t *testing.T) {
 	}
 	var large exports
 	for range 40 {
-		large.offer(alice, make([]byte, 1<<20))
+		offer(&large, make([]byte, 1<<20))
 	}
 	if large.size > maxArgs || len(large.held) != maxArgs>>20 {
 		t.Errorf("%d bytes of %d requests are remembered", large.size, len(large.held))
 	}
-	last := strings.TrimPrefix(x.offer(alice, []byte("{}")).uri, exportPrefix)
+	last := offer(&x, []byte("{}"))
 	x.held[last].expires = time.Now().Add(-time.Second)
 	if _, ok := x.take(alice, last); ok {
 		t.Error("an export has no end")

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 
@@ -132,10 +133,11 @@ type caller struct {
 	client  string        // address of whoever sent it; "" over stdio
 	trace   *engine.Trace // of the call that it makes; nil when nobody asks
 	view    *view
-	parent  string // of the call's span, as the header traceparent has it
-	version int    // of the answers: 1, 2, or 0 for one that does not exist
-	export  string // what a cut answer is offered as; "" is nothing
-	offer   offer  // what a prompt or a resource shows
+	parent  string        // of the call's span, as the header traceparent has it
+	version int           // of the answers: 1, 2, or 0 for one that does not exist
+	export  string        // what a cut answer is offered as; "" is nothing
+	offer   offer         // what a prompt or a resource shows
+	file    *bytes.Buffer // takes the file of a tool that makes one; nil takes none
 
 	forms        bool          // a client that begins a session shows forms to its user
 	subscription *subscription // of a stream of the newer era
@@ -186,7 +188,7 @@ func (s *Server) handle(ctx context.Context, req mcp.CallToolRequest) (*mcp.Call
 		out.Content = append(out.Content, mcp.NewTextContent(text))
 	}
 	if l := r.link; l != nil {
-		out.Content = append(out.Content, mcp.NewResourceLink(l.uri, l.name, l.description, "text/csv"))
+		out.Content = append(out.Content, mcp.NewResourceLink(l.uri, l.name, l.description, l.mime))
 	}
 	if r.structured != nil {
 		out.StructuredContent = json.RawMessage(r.structured)

@@ -2,11 +2,10 @@ package server
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"time"
-
-	"resq/engine/policy"
 )
 
 // A hint is what replicas tell each other. One that is lost costs a little time: a call that nobody waits for runs to the end of its
@@ -43,16 +42,17 @@ const maxHandle = 64
 // A keptExport is an export as the replicas share it.
 type keptExport struct {
 	Owner   string    `json:"owner"`
+	Tool    string    `json:"tool"`
 	Args    []byte    `json:"args"`
 	Expires time.Time `json:"expires"`
 }
 
 // share makes an export known to the other replicas.
-func (s *Server) share(ctx context.Context, handle string, who *policy.Principal, args []byte) {
+func (s *Server) share(ctx context.Context, handle string, x *export) {
 	if s.opts.Peers == nil {
 		return
 	}
-	b, _ := json.Marshal(keptExport{who.Owner(), args, time.Now().Add(exportTime)})
+	b, _ := json.Marshal(keptExport{x.owner, x.tool, x.args, x.expires})
 	_ = s.opts.Peers.Keep(ctx, "export:"+handle, b, exportTime)
 }
 
@@ -66,5 +66,5 @@ func (s *Server) fetch(ctx context.Context, handle string) {
 	if !ok || json.Unmarshal(b, &k) != nil {
 		return
 	}
-	s.exports.hold(handle, &export{owner: k.Owner, args: bytes.Clone(k.Args), expires: k.Expires})
+	s.exports.hold(handle, &export{owner: k.Owner, tool: cmp.Or(k.Tool, toolQuery), args: bytes.Clone(k.Args), expires: k.Expires})
 }

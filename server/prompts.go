@@ -3,6 +3,7 @@ package server
 import (
 	"cmp"
 	"context"
+	"encoding/base64"
 	"encoding/json"
 	"net/http"
 	"net/url"
@@ -59,11 +60,13 @@ func (s *Server) offers(m *mcpgo.MCPServer) {
 	template.Title = s.own.Template.Title
 	read := func(ctx context.Context, req mcp.ReadResourceRequest) ([]mcp.ResourceContents, error) {
 		o := callerOf(ctx).offer
+		if o.blob != nil {
+			return []mcp.ResourceContents{mcp.BlobResourceContents{URI: req.Params.URI, MIMEType: o.mime, Blob: base64.StdEncoding.EncodeToString(o.blob), Meta: o.meta}}, nil
+		}
 		return []mcp.ResourceContents{mcp.TextResourceContents{URI: req.Params.URI, MIMEType: cmp.Or(o.mime, "text/plain"), Text: o.text, Meta: o.meta}}, nil
 	}
 	m.AddResourceTemplate(template, read)
-	export := mcp.NewResourceTemplate(exportURI, "rows.csv",
-		mcp.WithTemplateDescription(s.own.Export.Description), mcp.WithTemplateMIMEType("text/csv"))
+	export := mcp.NewResourceTemplate(exportURI, "export", mcp.WithTemplateDescription(s.own.Export.Description)) // of more than one type
 	export.Title = s.own.Export.Title
 	m.AddResourceTemplate(export, read)
 }
@@ -71,6 +74,7 @@ func (s *Server) offers(m *mcpgo.MCPServer) {
 // An offer is what a prompt or a resource shows to one caller.
 type offer struct {
 	uri, text string // of the resource; "" is none
+	blob      []byte // instead of a text
 	mime      string // text/plain when it is ""
 	meta      map[string]any
 	done      func() // when the answer is sent; nil is nothing

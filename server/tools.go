@@ -36,6 +36,7 @@ type definition struct {
 	contract string          // the name before a profile spelt it
 	output   json.RawMessage // what a tool of the catalog answers; nil of the server's own
 	once     bool            // a second call does no more than the first
+	file     bool            // it makes a file
 }
 
 // A toolbox is everything the server says about itself in one language.
@@ -133,7 +134,7 @@ func (b *toolbox) with(list []engine.Tool) *toolbox {
 	all.Tools = slices.Clip(all.Tools)
 	for _, t := range list {
 		d := definition{Name: t.Name, contract: t.Name, Title: t.Title, Description: t.Description, InputSchema: t.Input, scopes: []string{"read"}, hint: "read", added: true,
-			output: envelope(t.Output), once: t.Idempotent}
+			output: envelope(t.Output), once: t.Idempotent, file: t.File}
 		if !t.ReadOnly {
 			d.scopes, d.hint = []string{"write"}, "add"
 			if t.Destructive {

@@ -259,8 +259,8 @@ func TestToolsAreSmall(t *testing.T) {
 // A3: what clients are told about the tools changes only on purpose, and the log names it.
 func TestToolsHash(t *testing.T) {
 	for lang, want := range map[string]string{
-		"en": "1eacf0807735e2ec8ab404461e41a65c2f2e3e4e0fb2ce8efc043e5f4fab6ddb",
-		"zh": "f38214cdd9232ad3f9bc420a4d2e5690117c7ebb0137eb6149816afb8a41e3f7",
+		"en": "cd34c3f81dcf52f1326b6dfce0b1575bb4493888dad6372f68bc60433aac351b",
+		"zh": "8f5b9ebdafe8bc851e832a283a09e8bd16e8f6019df3815730e0abc1414801c1",
 	} {
 		log, lines := quietLog()
 		s := newServer(t, newFake(), Options{Lang: lang, Log: log})

@@ -182,14 +182,18 @@ func printControl(w io.Writer, format string, v any) error {
 	case *registry.Tool:
 		fmt.Fprintf(t, "tool\t%s\nstate\t%s\n", x.Name, onOff(x.Enabled))
 	case []*registry.Admin:
-		fmt.Fprintln(t, "NAME\tROLE\tSTATE\tLAST LOGIN\tCREATED")
+		fmt.Fprintln(t, "NAME\tROLE\tSTATE\tONE-TIME PASSWORDS\tLAST LOGIN\tCREATED")
 		for _, a := range x {
-			fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\n", a.Name, a.Role, onOff(a.Enabled), when(a.Login), when(&a.Created))
+			fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%s\n", a.Name, a.Role, onOff(a.Enabled), onOff(a.TOTP), when(a.Login), when(&a.Created))
 		}
 	case shownAdmin:
 		fmt.Fprintf(t, "name\t%s\nrole\t%s\nstate\t%s\n", x.Name, x.Role, onOff(x.Enabled))
+		fmt.Fprintf(t, "one-time passwords\t%s\n", onOff(x.TOTP))
 		if x.Password != "" {
 			fmt.Fprintf(t, "password\t%s\n", x.Password)
+		}
+		if x.Secret != "" {
+			fmt.Fprintf(t, "secret\t%s\naddress\t%s\n", x.Secret, x.Address)
 		}
 	case []registry.Migration:
 		fmt.Fprintln(t, "VERSION\tSTEP\tSTATE")
