@@ -175,43 +175,6 @@ func (l *loader) rowPolicy(f *file, d *sqlDecl, t *Tool) {
 	}
 }
 
-// system settles where a tool runs (D-030).
-func (l *loader) system(f *file, d *sqlDecl, t *Tool) {
-	all := l.foreignConnections()
-	if d.system.given() {
-		for _, c := range all {
-			if c.Name == d.system.text {
-				t.SQL.System, t.SQL.Default = c, c
-				t.Connections = []*Connection{c}
-				return
-			}
-		}
-		f.tell(d.system.at, problem.OneOf(d.system.text, keysOf(l.connections)), "no connection %s", problem.Quote(d.system.text))
-		return
-	}
-	for _, c := range all {
-		if t.SQL.Default == nil || c.Name == "default" {
-			t.SQL.Default = c
-		}
-	}
-	own := t.Param("system")
-	if d.context.given() {
-		t.SQL.Context, t.SQL.Among = d.context.text, all
-		return
-	}
-	switch {
-	case own != nil && len(all) < 2:
-		// With a second connection the name would change its meaning to clients that know it from other tools.
-		f.tellAs(problem.SQLParam, d.at, "name it otherwise", "the parameter %s has the name of the argument that chooses a connection", problem.Quote("system"))
-	case own == nil && len(all) > 1:
-		t.SQL.Choice = all
-	}
-	t.Connections = t.SQL.Choice
-	if t.Connections == nil && t.SQL.Default != nil {
-		t.Connections = []*Connection{t.SQL.Default}
-	}
-}
-
 // statement reads the statement for the connection on which it runs by default. Where no connection is known yet, a
 // dialect must be found that it is written in.
 func (l *loader) statement(f *file, d *sqlDecl, t *Tool) {
@@ -219,7 +182,7 @@ func (l *loader) statement(f *file, d *sqlDecl, t *Tool) {
 		return
 	}
 	conn := t.SQL.Default
-	if conn == nil && d.system.given() {
+	if conn == nil && (d.system.given() || len(d.slots) > 0) && len(l.foreignConnections()) > 0 {
 		return // told
 	}
 	if conn == nil && !l.opts.Offline {
