@@ -51,6 +51,8 @@ type Driver interface {
 	Refusal(err error) sqlgen.Refusal
 	// Effects asks what the database does by itself when rows of a resource change.
 	Effects(ctx context.Context, db *sql.DB, r *schema.Resource) (sqlgen.Effects, error)
+	// Derived asks which tables of the database show rows of others.
+	Derived(ctx context.Context, db *sql.DB, c *schema.Connection) ([]sqlgen.Derived, error)
 }
 
 // Options settle an Engine. The zero value of each means its default.
