@@ -60,7 +60,8 @@ INSERT INTO board VALUES (2, 7, 900);
 			b := newBench(t, on, fstest.MapFS{"q.yaml": queryConnection(on, dsn, fmt.Sprintf("tools: [metadata], schemas: [%s]", home)), "c.yaml": {Data: []byte(catalog)}}, map[string]string{"main": dsn},
 				func(o *engine.Options) { o.Control = dsn })
 			for _, c := range metadataCalls() {
-				answers[i] = append(answers[i], strings.ReplaceAll(askTool(t, b, member, c[0], c[1]), home, "S"))
+				// When a table was written to last is the clock's.
+				answers[i] = append(answers[i], lastChange.ReplaceAllString(strings.ReplaceAll(askTool(t, b, member, c[0], c[1]), home, "S"), ""))
 			}
 		}
 		for i, c := range metadataCalls() {
@@ -202,6 +203,8 @@ func TestMetadataForms(t *testing.T) {
 		testdb.Exec(t, on, dsn, ddl+";\n", index+";\n")
 	})
 }
+
+var lastChange = regexp.MustCompile(`,"last_change":"[^"]*"`)
 
 var specificName = regexp.MustCompile(`"specific_name":"[^"]*",`)
 
