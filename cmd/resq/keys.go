@@ -104,7 +104,7 @@ func keepCommand(cmd *cobra.Command, ctl *registry.Control, conf *config, args [
 		return err
 	}
 	asked := map[string]any{}
-	for _, name := range []string{"name", "user", "principal", "scope", "expires", "grace", "tool", "reveal", "role"} {
+	for _, name := range []string{"name", "user", "principal", "scope", "expires", "grace", "tool", "reveal", "role", "at", "never", "off"} {
 		if f := cmd.Flags().Lookup(name); f != nil && f.Changed {
 			asked[name] = f.Value.String()
 		}
@@ -164,7 +164,7 @@ func keysCommand() *cobra.Command {
 		keysStatus("enable", "Open a disabled key again", (*registry.Control).EnableKey),
 		keysStatus("disable", "Close a key until it is enabled", (*registry.Control).DisableKey),
 		keysStatus("revoke", "Close a key for good", (*registry.Control).RevokeKey),
-		keysRotate(), keysCredential())
+		keysRotate(), keysExpire(), keysCredential())
 	return cmd
 }
 
