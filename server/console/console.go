@@ -302,6 +302,11 @@ func (c *Console) behind(next http.Handler) http.Handler {
 func (c *Console) render(w http.ResponseWriter, r *http.Request, status int, name, part string, p *page) {
 	p.Lang = languageOf(r)
 	p.Version = c.opts.Version
+	if p.Problem != nil { // whose own is shared
+		x := *p.Problem
+		x.Message, x.Hint = text(p.Lang, x.Message), text(p.Lang, x.Hint)
+		p.Problem = &x
+	}
 	if part == "" {
 		part = "layout"
 	}

@@ -380,6 +380,9 @@ func TestTexts(t *testing.T) {
 	b := newBench(t, onSQLite)
 	w := b.as("the-admin")
 	w.post("/language", url.Values{"lang": {"zh"}, "next": {"/changes"}})
+	if _, body := w.post("/keys/1/disable", url.Values{"csrf": {"x"}}); !strings.Contains(body, "此表单不属于当前会话") || !strings.Contains(body, "PERMISSION_DENIED") {
+		t.Error("a problem of the console's own is not in Chinese")
+	}
 	if _, body := w.get("/changes"); !strings.Contains(body, "变更") || !strings.Contains(body, `lang="zh-Hans"`) {
 		t.Error("the pages are not in Chinese")
 	}
