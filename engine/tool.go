@@ -80,6 +80,9 @@ func (e *Engine) CallTool(ctx context.Context, who *policy.Principal, call Call)
 	// Every kind of tool has its case here.
 	switch t.Kind {
 	case "preset":
+		if t, err = e.filled(who, t, call.Args); err != nil {
+			return nil, err
+		}
 		return e.preset(ctx, who, t, call)
 	case "context":
 		return e.businessContext(who, t, call.Args)
