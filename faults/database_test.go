@@ -130,6 +130,7 @@ func TestD3ConnectionBreaksAtCommit(t *testing.T) {
 			x.Reset()
 			r := c.must(t, "res-update", confirmed(args, token))
 			for again[r.code] {
+				time.Sleep(10 * time.Millisecond)
 				r = c.must(t, "res-update", confirmed(args, token))
 			}
 			wants(t, fault.name+", asked again", r, "", "")
@@ -441,11 +442,13 @@ func TestD8ReadOnlyServer(t *testing.T) {
 	})
 }
 
-// persistentRead asks once more where the first call finds the connections dead that the server's restart has ended.
+// persistentRead asks once more where the first call finds the connections dead that the server's restart has ended. It
+// leaves the server time between two calls, which would otherwise be over before it has found any connection.
 func persistentRead(t *testing.T, c *client, tool, args string) reply {
 	t.Helper()
 	r := c.must(t, tool, args)
 	for i := 0; i < 20 && r.code != "" && tool == "res-query"; i++ {
+		time.Sleep(20 * time.Millisecond)
 		r = c.must(t, tool, args)
 	}
 	return r

@@ -69,6 +69,7 @@ func TestC1DisconnectInQuery(t *testing.T) {
 					if time.Since(left) > 2*time.Second {
 						t.Fatal("the query still runs")
 					}
+					time.Sleep(5 * time.Millisecond)
 				}
 			}
 		}

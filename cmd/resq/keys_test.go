@@ -536,35 +536,6 @@ func TestListAgainstCall(t *testing.T) {
 	}
 }
 
-// B-022: a scope takes the tools that some server has loaded, in either spelling, and others when it is said that they come
-// later; an id of a user has one spelling.
-func TestScopesOfUnknownTools(t *testing.T) {
-	dir := t.TempDir()
-	config := controlledConfig(t, dir, testdb.Engine{Name: testdb.SQLite}, "")
-	do(t, config, nil, "scopes", "create", "early", "--tool", "res-anything") // no server has told of any yet
-	s := runServer(t, "--config", config)
-	s.stop()
-	for _, c := range []struct {
-		args []string
-		want string
-	}{
-		{[]string{"scopes", "create", "typo", "--tool", "res-query", "--tool", "res-qury"}, `/tools/1: no server has loaded "res-qury"`},
-		{[]string{"scopes", "create", "typo", "--tool", "res-qury"}, "nearest: res-query; --later takes tools that come later"},
-		{[]string{"scopes", "add-tool", "early", "agent.list.query"}, `no server has loaded "agent.list.query"`},
-		{[]string{"keys", "create", "--name", "x", "--user", "042"}, "without leading zeros, sign or fraction: 42"},
-		{[]string{"keys", "create", "--name", "x", "--user", " 42"}, "an id does not begin or end with a blank"},
-	} {
-		code, out, errOut := resq(t, "", append(c.args, "--config", config)...)
-		if code == 0 || !strings.Contains(errOut, c.want) {
-			t.Errorf("%v: %d %s %s", c.args, code, out, errOut)
-		}
-	}
-	do(t, config, nil, "scopes", "create", "right", "--tool", "res_query", "--tool", "res-schema")
-	do(t, config, nil, "scopes", "add-tool", "right", "agent.list.query", "--later")
-	do(t, config, nil, "scopes", "remove-tool", "right", "agent.list.query")
-	do(t, config, nil, "keys", "create", "--name", "x", "--user", "00a7") // no number
-}
-
 // N2: where a server may listen, by who it asks for keys.
 func TestUnsafeBinds(t *testing.T) {
 	open := "0.0.0.0:0"
