@@ -34,6 +34,10 @@ type Driver interface {
 	// Key gives a sort key's value in the form in which, as an argument, it is compared just as it was sorted; it says
 	// false where there is none. column says that it is a plain field's.
 	Key(dbType string, column bool, v any) (any, bool)
+	// Structure is how the database tells of its own tables.
+	Structure() sqlgen.Structure
+	// Inspect opens the database for reading its structure.
+	Inspect(c *schema.Connection) (*sql.DB, error)
 	// Classify names an error of the database. Nothing of its text may reach a caller.
 	Classify(err error) problem.Code
 

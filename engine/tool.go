@@ -88,6 +88,8 @@ func (e *Engine) CallTool(ctx context.Context, who *policy.Principal, call Call)
 		return e.businessContext(who, t, call.Args)
 	case "sql":
 		return e.sqlTool(ctx, who, t, call)
+	case schema.MetadataTools:
+		return e.metadataTool(ctx, who, t, call.Args)
 	case schema.QueryTools:
 		return e.queryTool(ctx, who, t, call.Args)
 	case schema.ExportTools:

@@ -56,6 +56,7 @@ type Kinship struct {
 type Filter struct {
 	SQL, Reason string
 	Columns     []string
+	At          Pos // of its first column
 }
 
 // A Mask hides a column of a table of the database.

@@ -259,8 +259,8 @@ func TestToolsAreSmall(t *testing.T) {
 // A3: what clients are told about the tools changes only on purpose, and the log names it.
 func TestToolsHash(t *testing.T) {
 	for lang, want := range map[string]string{
-		"en": "cd34c3f81dcf52f1326b6dfce0b1575bb4493888dad6372f68bc60433aac351b",
-		"zh": "8f5b9ebdafe8bc851e832a283a09e8bd16e8f6019df3815730e0abc1414801c1",
+		"en": "6cc2551feb0c985c9ad04d371ef480413cf8125d7409b7e0f29e368f687d0783",
+		"zh": "2656ba7622892e648eaf41b5d952fba664b5cbbbe3869c81fc232a077953442f",
 	} {
 		log, lines := quietLog()
 		s := newServer(t, newFake(), Options{Lang: lang, Log: log})
