@@ -74,17 +74,20 @@ func TestCallables(t *testing.T) {
 			resource, validation, mode string
 			code                       problem.Code
 		}{{"Order", "whole", "maybe", problem.InvalidArgument}, {"Nosuch", "whole", "", problem.NotFound}, {"Order", "order.list", "", problem.NotFound}, {"Order", "validation/sound", "", problem.Conflict}} {
-			if _, err := c.Attach(ctx, bad.resource, bad.validation, bad.mode); codeOf(err) != bad.code {
+			if _, err := c.Attach(ctx, bad.resource, bad.validation, bad.mode, nil); codeOf(err) != bad.code {
 				t.Errorf("%+v: %v", bad, err)
 			}
 		}
-		a, err := c.Attach(ctx, "Order", "whole", "informational")
+		a, err := c.Attach(ctx, "Order", "whole", "informational", map[string]string{"most": "7"})
 		if err != nil || a.Validation != "shop/whole" || a.Declared() {
 			t.Fatalf("%+v %v", a, err)
 		}
-		b, err := c.Attach(ctx, "Item", "shop/whole", "")
+		b, err := c.Attach(ctx, "Item", "shop/whole", "", nil)
 		if err != nil || b.Mode != "required" {
 			t.Fatalf("%+v %v", b, err)
+		}
+		if list, err := c.Attachments(ctx); err != nil || list[1].ID != a.ID || list[1].Args["most"] != "7" || list[0].Args != nil {
+			t.Errorf("the values of an attachment: %+v %v", list, err)
 		}
 		modes := func() (out []string) {
 			list, err := c.Attachments(ctx)
@@ -140,6 +143,10 @@ func TestCallables(t *testing.T) {
 		}
 		if _, err := c.RemoveCallable(ctx, "shop/whole"); err != nil || len(modes()) != 0 {
 			t.Errorf("%v, attached: %v", err, modes())
+		}
+		var n int // what belongs to an attachment goes with it
+		if err := c.db.QueryRowContext(ctx, "SELECT COUNT(*) FROM resq_attachment_args").Scan(&n); err != nil || n != 0 {
+			t.Errorf("%d values of attachments are left %v", n, err)
 		}
 		if _, err := c.RemoveCallable(ctx, "shop/whole"); codeOf(err) != problem.NotFound {
 			t.Error(err)

@@ -55,10 +55,10 @@ func migratedControl(t *testing.T, e testdb.Engine) (*Control, ControlOptions) {
 
 // controlSteps is how many steps make the control database: one a table, one that alters a table, and one that makes the
 // last three at once.
-const controlSteps = 14
+const controlSteps = 15
 
 var controlTables = []string{"agent_api_key", "agent_scope", "agent_scope_tool", "token_scope", "mcp_tool", "mcp_audit_log", "resq_control",
-	"alembic_version", "resources", "tools", "tool_bindings", "validation_attachments", "resq_admin", "resq_admin_session"}
+	"alembic_version", "resources", "tools", "tool_bindings", "validation_attachments", "resq_admin", "resq_admin_session", "resq_attachment_args"}
 
 // C-003, dependencies.md 9: the steps go up, down and up again, are made once by whoever starts first, and are
 // recorded.

@@ -196,7 +196,7 @@ func (b *toolBinder) preset(d *toolDecl) {
 		b.filter(&d.params[i], b.tool.Params[i], p)
 	}
 	for i, x := range b.tool.Params {
-		if !x.Narrows() && !b.used[x] && i < len(d.params) {
+		if told := strings.Contains(d.check.transform.text, "args."+x.Name); !x.Narrows() && !b.used[x] && !told && i < len(d.params) {
 			b.tell(d.params[i].name.at, "field: CODE, exists, or a when that asks for it", "the argument %s changes nothing: no field has its name", problem.Quote(x.Name))
 		}
 	}

@@ -195,7 +195,7 @@ func (l *loader) read() {
 		sum.Write(in.data)
 	}
 	for _, a := range l.opts.Attach {
-		fmt.Fprintf(sum, "%q", []string{a.ID, a.Resource, a.Validation, a.Mode})
+		fmt.Fprintf(sum, "%q%q", []string{a.ID, a.Resource, a.Validation, a.Mode}, a.Args)
 	}
 	l.cat.Hash = hex.EncodeToString(sum.Sum(nil))
 	if len(l.files) == 0 {

@@ -3,6 +3,7 @@ package schema
 import (
 	"cmp"
 	"crypto/sha256"
+	"maps"
 	"slices"
 	"strings"
 
@@ -42,7 +43,10 @@ type Attachment struct {
 }
 
 // An Attach asks for an Attachment that no file declares.
-type Attach struct{ ID, Resource, Validation, Mode string }
+type Attach struct {
+	ID, Resource, Validation, Mode string
+	Args                           map[string]string // values of further inputs
+}
 
 // AttachmentID names an attachment of the files: always the same for a resource and a validation.
 func AttachmentID(resource, validation string) string {
@@ -228,14 +232,12 @@ func (l *loader) attach(u *resUnit, d *attachDecl, known map[string]declared[*Va
 		return
 	}
 	for _, x := range d.args {
-		if found.thing.Wraps || found.thing.Tool == nil {
-			continue
-		}
-		p := found.thing.Tool.Param(x.name.text)
-		if p == nil {
-			u.file.tell(x.name.at, "", "the validation %s has no input %s", problem.Quote(d.name.text), problem.Quote(x.name.text))
-		} else if wrong := p.Check(x.field.text); wrong != "" {
-			u.file.tell(x.field.at, p.Hint(), "%s %s", problem.Quote(x.field.text), wrong)
+		if what, hint := a.Validation.takes(x.name.text, x.field.text); what != "" {
+			at := x.name.at
+			if found.thing.Tool.Param(x.name.text) != nil {
+				at = x.field.at
+			}
+			u.file.tell(at, hint, "%s", what)
 		}
 	}
 	if what, hint := a.misfit(u.res); what != "" {
@@ -247,6 +249,21 @@ func (l *loader) attach(u *resUnit, d *attachDecl, known map[string]declared[*Va
 
 func (u *resUnit) attached(v *Validation) bool {
 	return slices.ContainsFunc(u.res.Validations, func(a *Attachment) bool { return a.Validation == v })
+}
+
+// takes says what is wrong with the value of a further input; "" is nothing. One that wraps a tool has its expressions for them.
+func (v *Validation) takes(name, value string) (what, hint string) {
+	if v.Wraps || v.Tool == nil {
+		return "", ""
+	}
+	p := v.Tool.Param(name)
+	if p == nil {
+		return "the validation " + problem.Quote(v.Name) + " has no input " + problem.Quote(name), ""
+	}
+	if wrong := p.Check(value); wrong != "" {
+		return problem.Quote(value) + " " + wrong, p.Hint()
+	}
+	return "", ""
 }
 
 // misfit says why a validation cannot be asked about changes of a resource.
@@ -290,7 +307,15 @@ func (l *loader) attachOthers(known map[string]declared[*Validation]) {
 			l.general.tell(place{}, "resq validation detach "+x.ID, "%sthere is no validation %s", at, problem.Quote(x.Validation))
 			continue
 		}
-		a := &Attachment{ID: x.ID, Validation: found.thing, Mode: cmp.Or(x.Mode, found.thing.Mode), Args: map[string]string{}}
+		a := &Attachment{ID: x.ID, Validation: found.thing, Mode: cmp.Or(x.Mode, found.thing.Mode), Args: maps.Clone(x.Args)}
+		if a.Args == nil {
+			a.Args = map[string]string{}
+		}
+		for _, name := range slices.Sorted(maps.Keys(a.Args)) {
+			if what, hint := a.Validation.takes(name, a.Args[name]); what != "" {
+				l.general.tell(place{}, cmp.Or(hint, "resq validation detach "+x.ID), "%s%s", at, what)
+			}
+		}
 		if u.attached(a.Validation) {
 			l.general.tell(place{}, "resq validation detach "+x.ID, "%sthe validation %s is attached to %s in a file, too", at, problem.Quote(x.Validation), problem.Quote(x.Resource))
 			continue

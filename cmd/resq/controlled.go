@@ -70,15 +70,9 @@ func controlCommand(cmd *cobra.Command, do func(ctx context.Context, ctl *regist
 		}
 		var p *problem.Problem
 		if errors.As(err, &p) {
-			return failure{err}
+			err = failure{err}
 		}
-		if err != nil {
-			return err
-		}
-		if err := printControl(cmd.OutOrStdout(), c.format, v); err != nil {
-			return failure{err}
-		}
-		return nil
+		return conclude(cmd, c.format, start, v, err)
 	}
 	return cmd
 }

@@ -120,7 +120,7 @@ func importCommand() *cobra.Command {
 			}
 		}
 		for _, a := range x.Attachments {
-			_, err := ctl.Attach(ctx, a.Resource, a.Validation, a.Mode)
+			_, err := ctl.Attach(ctx, a.Resource, a.Validation, a.Mode, a.Args)
 			if err := keep(a.Validation+" on "+a.Resource, err); err != nil {
 				return done, err
 			}

@@ -57,18 +57,13 @@ func run(ctx context.Context, args []string, in io.Reader, out, errOut io.Writer
 	root.SetOut(out)
 	root.SetErr(errOut)
 	err := root.ExecuteContext(ctx)
-	var f failure
-	switch {
-	case err == nil:
+	if err == nil {
 		return exitOK
-	case errors.Is(err, errTold):
-		return exitFailed
-	case errors.As(err, &f):
-		tell(errOut, err)
-		return exitFailed
 	}
-	tell(errOut, err)
-	return exitUsage
+	if !errors.Is(err, errTold) {
+		tell(errOut, err)
+	}
+	return exitOf(err)
 }
 
 // tell prints an error, each problem of a list on a line of its own.

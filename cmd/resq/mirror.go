@@ -70,7 +70,7 @@ func registeredIn(ctx context.Context, ctl *registry.Control) (*registered, erro
 	}
 	for _, a := range attached {
 		if !a.Declared() {
-			r.attach = append(r.attach, schema.Attach{ID: a.ID, Resource: a.Resource, Validation: a.Short(), Mode: a.Mode})
+			r.attach = append(r.attach, schema.Attach{ID: a.ID, Resource: a.Resource, Validation: a.Short(), Mode: a.Mode, Args: a.Args})
 		}
 	}
 	return r, nil

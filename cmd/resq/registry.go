@@ -6,10 +6,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"regexp"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 	"go.yaml.in/yaml/v4"
@@ -84,9 +86,13 @@ func (c oneCallable) table(w io.Writer) {
 }
 
 func (a attachments) table(w io.Writer) {
-	fmt.Fprintln(w, "ATTACHMENT\tRESOURCE\tVALIDATION\tMODE\tCREATED")
+	fmt.Fprintln(w, "ATTACHMENT\tRESOURCE\tVALIDATION\tMODE\tINPUTS\tCREATED")
 	for _, x := range a {
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", x.ID, x.Resource, x.Validation, x.Mode, x.Created)
+		var inputs []string
+		for _, name := range slices.Sorted(maps.Keys(x.Args)) {
+			inputs = append(inputs, name+"="+x.Args[name])
+		}
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\n", x.ID, x.Resource, x.Validation, x.Mode, dash(strings.Join(inputs, " ")), x.Created)
 	}
 }
 
@@ -137,12 +143,13 @@ func showRegistered(cmd *cobra.Command, from *source, format, name string) error
 		return err
 	}
 	defer ctl.Close()
+	start := time.Now()
 	t, err := ctl.Callable(cmd.Context(), name)
 	if err != nil {
-		return failure{err}
+		err = failure{err}
 	}
-	if err := printControl(cmd.OutOrStdout(), format, oneCallable{t}); err != nil {
-		return failure{err}
+	if err := conclude(cmd, format, start, oneCallable{t}, err); err != nil {
+		return err
 	}
 	if format == "table" && t.Config != "" {
 		fmt.Fprintf(cmd.OutOrStdout(), "\n%s", t.Config)
@@ -231,17 +238,15 @@ func changeRegistry(cmd *cobra.Command, from *source, format string, args []stri
 	defer ctl.Close()
 	o := &opened{config: conf, sources: true, lang: conf.Lang}
 	o.choosePacks()
+	start := time.Now()
 	v, err := do(cmd.Context(), ctl, o)
-	if kept := keepCommand(cmd, ctl, conf, args, v, err, 0); kept != nil {
+	if kept := keepCommand(cmd, ctl, conf, args, v, err, time.Since(start)); kept != nil {
 		return failure{errors.Join(err, kept)}
 	}
 	if err != nil {
-		return failure{err}
+		err = failure{err}
 	}
-	if err := printControl(cmd.OutOrStdout(), format, v); err != nil {
-		return failure{err}
-	}
-	return nil
+	return conclude(cmd, format, start, v, err)
 }
 
 // declared loads the catalog with one more file, and gives what that file declares.
@@ -321,21 +326,33 @@ func attachCommand() *cobra.Command {
 	var from source
 	var mode, format string
 	cmd := &cobra.Command{
-		Use: "attach RESOURCE VALIDATION", Short: "Attach a validation to a resource", Args: cobra.ExactArgs(2),
+		Use: "attach RESOURCE VALIDATION [--INPUT VALUE…]", Short: "Attach a validation to a resource", DisableFlagParsing: true,
 		Long: "Attach a validation, of a file or of the registry, to a resource: from then on every change of its rows is met by it.\n" +
-			"That the two fit is checked against the catalog first, as at a start.",
+			"That the two fit is checked against the catalog first, as at a start. Any other flag is a further input of the validation:\n" +
+			"--most-items 5 gives it 5 as most_items.",
+		Example: "  resq validation attach Order order.large --mode informational --most 100 --config resq.yaml",
 	}
 	cmd.Flags().StringVar(&mode, "mode", "", "required or informational (default: the validation's own)")
 	cmd.Flags().StringVar(&format, "format", "table", "table, json or yaml")
 	from.flags(cmd)
-	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		return changeRegistry(cmd, &from, format, args, func(ctx context.Context, ctl *registry.Control, o *opened) (any, error) {
+	cmd.RunE = func(cmd *cobra.Command, given []string) error {
+		args, extra, err := extras(cmd, given)
+		if err != nil {
+			return err
+		}
+		if help, _ := cmd.Flags().GetBool("help"); help {
+			return cmd.Help()
+		}
+		if err := cobra.ExactArgs(2)(cmd, args); err != nil {
+			return err
+		}
+		return changeRegistry(cmd, &from, format, given, func(ctx context.Context, ctl *registry.Control, o *opened) (any, error) {
 			kept, err := registeredIn(ctx, ctl)
 			if err != nil {
 				return nil, err
 			}
 			short := args[1][strings.IndexByte(args[1], '/')+1:]
-			kept.attach = append(kept.attach, schema.Attach{ID: "of " + args[1], Resource: args[0], Validation: short, Mode: mode})
+			kept.attach = append(kept.attach, schema.Attach{ID: "of " + args[1], Resource: args[0], Validation: short, Mode: mode, Args: extra})
 			cat, err := o.loadWith(ctx, io.Discard, kept)
 			if err != nil {
 				return nil, err
@@ -346,7 +363,7 @@ func attachCommand() *cobra.Command {
 			if v, ok := cat.Validation(short); ok && mode == "" {
 				mode = v.Mode
 			}
-			a, err := ctl.Attach(ctx, args[0], args[1], mode)
+			a, err := ctl.Attach(ctx, args[0], args[1], mode, extra)
 			if err != nil {
 				return nil, err
 			}

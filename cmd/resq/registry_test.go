@@ -65,12 +65,24 @@ tools:
 		has(run(exitFailed, "validation", "add", check, "--catalog", catalog, "--namespace", "shop"), "declared twice")
 		has(run(exitFailed, "validation", "attach", "Nosuch", "shop/item.short", "--catalog", catalog), `no resource "Nosuch"`)
 		attached := run(exitOK, "validation", "attach", "Item", "shop/item.short", "--catalog", catalog, "--format", "json")
-		var list []struct {
-			ID string `json:"attachment_id"`
+		var told struct {
+			Command, Status string
+			Exit            *int `json:"exit_code"`
+			Data            []struct {
+				ID string `json:"attachment_id"`
+			}
+			Timing struct {
+				Duration *int `json:"duration_ms"`
+			}
+			Messages []any
 		}
-		if err := json.Unmarshal([]byte(attached), &list); err != nil || len(list) != 1 {
+		if err := json.Unmarshal([]byte(attached), &told); err != nil || told.Command != "validation attach" || told.Status != "ok" || told.Exit == nil || *told.Exit != 0 || len(told.Data) != 1 ||
+			told.Timing.Duration == nil || told.Messages == nil {
 			t.Fatalf("%v %s", err, attached)
 		}
+		list := told.Data
+		has(run(exitFailed, "validation", "attach", "Item", "shop/item.none", "--catalog", catalog, "--format", "json"), `"status": "error"`, `"exit_code": 1`, `"data": null`, `"text": "the attachment`)
+		has(run(exitFailed, "tool", "show", "shop/none", "--format", "json"), `"command": "tool show"`, `"code": "NOT_FOUND_OR_FORBIDDEN"`)
 		has(run(exitFailed, "validation", "attach", "Item", "item.short", "--catalog", catalog), "attached to \"Item\"")
 		has(run(exitOK, "validation", "attachments"), "Item", "shop/item.short", "required", "validation/item.kept", "informational")
 
@@ -84,6 +96,21 @@ tools:
 		has(run(exitFailed, "call", "res-update", confirm(change, preview), "--catalog", catalog), "VALIDATION_FAILED", `"details":{"required":{"passed":0,"failed":1},"informational":{"passed":1,"failed":0}`)
 		fits := strings.Replace(change, "three", "uno", 1)
 		has(run(exitOK, "call", "res-update", confirm(fits, run(exitOK, "call", "res-update", fits+"}", "--catalog", catalog)), "--catalog", catalog), `"updated":1`, `"validations":{"required":{"passed":1,"failed":0}`)
+
+		// Further inputs come with the attachment; what does not fit is refused.
+		most := write(t, dir, "most.yaml", `version: 1
+tools:
+  - {name: item.most, type: validation, description: Not too many., shape: count, source: Item, params: {most_items: {type: integer, min: 1, match: none}}, transform: '{"passed": output.count <= int(args.most_items), "message": "at most " + args.most_items}'}
+`)
+		run(exitOK, "validation", "add", most, "--catalog", catalog, "--namespace", "shop")
+		has(run(exitFailed, "validation", "attach", "Item", "item.most", "--catalog", catalog, "--most-items", "none"), `"none" is no whole number`)
+		has(run(exitFailed, "validation", "attach", "Item", "item.most", "--catalog", catalog, "--least", "1"), `has no input "least"`)
+		has(run(exitUsage, "validation", "attach", "Item", "item.most", "--catalog", catalog, "--least"), "--least needs a value")
+		has(run(exitUsage, "validation", "attach", "Item", "--most-items", "1"), "accepts 2 arg")
+		has(run(exitOK, "validation", "attach", "--help"), "RESOURCE VALIDATION")
+		has(run(exitOK, "validation", "attach", "--most-items=1", "Item", "--mode", "informational", "item.most", "--catalog", catalog), "most_items=1", "informational")
+		has(run(exitOK, "call", "res-update", fits+"}", "--catalog", catalog), "does not pass: at most 1")
+		run(exitOK, "tool", "remove", "shop/item.most", "--yes")
 
 		// The change is a checkpoint.
 		point := run(exitOK, "registry", "checkpoints", "--catalog", catalog, "--format", "json")
