@@ -59,7 +59,7 @@ func TestDialog(t *testing.T) {
 		}
 		// What the user was asked beside the dialog and did not answer is told once more, without the token.
 		p = propose()
-		if a, text := say(engine.Call{Tool: "res-update", Args: []byte(change + `}`), Dialog: true, Token: p.Token, Consent: engine.Silent}); a == nil || strings.Contains(text, `"token"`) || a.Preview.Operation != p.Operation {
+		if a, text := say(engine.Call{Tool: "res-update", Args: []byte(change + `}`), Dialog: true, Token: p.Token, Consent: engine.Silent}); a == nil || strings.Contains(text, `"token":`) || a.Preview.Operation != p.Operation {
 			t.Errorf("told once more: %s", text)
 		}
 		// That a page was opened applies nothing of what no person approved.

@@ -75,7 +75,7 @@ try {
     const rows = { resource: 'Customer', fields: [{ code: 'id' }, { code: 'note' }, { code: 'balance' }], limit: 20 }
     let v = await shown(c, 'res-update', { resource: 'Customer', ids: [1], data: { note: evil } })
     assert.ok(!v.text.includes('rq1.') && v.result._meta['resq/confirm'].token.startsWith('rq1.'), 'the token is in _meta alone')
-    await v.frame.getByText(evil, { exact: true }).waitFor()
+    await v.frame.getByText(evil, { exact: true }).last().waitFor()
     await v.frame.getByRole('button', { name: 'Apply', exact: true }).click()
     await v.frame.getByText('Applied.').waitFor()
     await assert.doesNotReject(async () => { for (let i = 0; i < 50 && !v.told.length; i++) await new Promise((r) => setTimeout(r, 50)) })

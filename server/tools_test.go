@@ -259,8 +259,8 @@ func TestToolsAreSmall(t *testing.T) {
 // A3: what clients are told about the tools changes only on purpose, and the log names it.
 func TestToolsHash(t *testing.T) {
 	for lang, want := range map[string]string{
-		"en": "cd34c3f81dcf52f1326b6dfce0b1575bb4493888dad6372f68bc60433aac351b",
-		"zh": "8f5b9ebdafe8bc851e832a283a09e8bd16e8f6019df3815730e0abc1414801c1",
+		"en": "759b4af7924ab9a66feb2420d57abcff89987cfcaad1c454b51e591662fb0a13",
+		"zh": "bc763e03b994edddb0d560d565ec810b657920c38d848716811bb9e077fa60b8",
 	} {
 		log, lines := quietLog()
 		s := newServer(t, newFake(), Options{Lang: lang, Log: log})
