@@ -17,8 +17,15 @@ func Check(cat *schema.Catalog) error {
 	out := problem.From(plan.Check(cat))
 	checker := plan.NewChecker(cat, toolLimits(query.Defaults()))
 	for _, t := range cat.Tools {
-		if t.Preset != nil {
-			out = append(out, checkTool(checker, t)...)
+		if t.Preset == nil {
+			continue
+		}
+		for _, b := range t.Bindings() {
+			for _, p := range checkTool(checker, b) {
+				if !slices.ContainsFunc(out, func(o *problem.Problem) bool { return o.At == p.At && o.Message == p.Message }) {
+					out = append(out, p)
+				}
+			}
 		}
 	}
 	return out.Err()

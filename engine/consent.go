@@ -84,10 +84,16 @@ func settled() error {
 	return problem.List{{Code: problem.Conflict, Stage: problem.Confirm, Reason: "settled", Message: "the change was settled before this answer came", Hint: "res-operation tells how"}}
 }
 
-// recall tells a live preview as it was told first. A new one beside it would leave a call without a token two to
-// choose from.
+// recall tells a live preview as it was told first, with the same token. A new one beside it would leave a call without a
+// token two to choose from. When it ends is what it said, because the database wrote its own end a moment later.
 func (w *write) recall(o *operation) *Answer {
 	p := &Preview{Operation: o.ID, Short: shortCode(o.ID), Mode: o.Mode, Summary: w.summary(len(w.change.IDs())), Expires: time.Unix(o.Expires, 0).UTC()}
+	if _, rest, ok := strings.Cut(o.Result.String, `"expires_at":"`); ok {
+		said, _, _ := strings.Cut(rest, `"`)
+		if at, err := time.Parse(time.RFC3339, said); err == nil {
+			p.Expires = at
+		}
+	}
 	p.Token = w.e.sign.token(o.ID, p.Expires)
 	return &Answer{Text: w.told(o.Result.String, p), Rows: len(w.change.IDs()), Preview: p}
 }

@@ -34,6 +34,10 @@ type Driver interface {
 	// Key gives a sort key's value in the form in which, as an argument, it is compared just as it was sorted; it says
 	// false where there is none. column says that it is a plain field's.
 	Key(dbType string, column bool, v any) (any, bool)
+	// Structure is how the database tells of its own tables.
+	Structure() sqlgen.Structure
+	// Inspect opens the database for reading its structure.
+	Inspect(c *schema.Connection) (*sql.DB, error)
 	// Classify names an error of the database. Nothing of its text may reach a caller.
 	Classify(err error) problem.Code
 
@@ -47,6 +51,8 @@ type Driver interface {
 	Refusal(err error) sqlgen.Refusal
 	// Effects asks what the database does by itself when rows of a resource change.
 	Effects(ctx context.Context, db *sql.DB, r *schema.Resource) (sqlgen.Effects, error)
+	// Derived asks which tables of the database show rows of others.
+	Derived(ctx context.Context, db *sql.DB, c *schema.Connection) ([]sqlgen.Derived, error)
 }
 
 // Options settle an Engine. The zero value of each means its default.

@@ -132,7 +132,13 @@ func (c *sent) Columns(u *schema.Use) ([]string, error) {
 	if err != nil && problem.From(err)[0].Code == problem.DataIntegrity && problem.From(err)[0].Stage == problem.Database {
 		return nil, nil
 	}
-	return names, err
+	if err != nil || len(names) == 0 {
+		return nil, err
+	}
+	if shown, err := c.shows(c.ctx, u); shown || err != nil {
+		return nil, err
+	}
+	return names, nil
 }
 
 // controlTables are those of the control database, in which keys and records stand.

@@ -21,3 +21,13 @@ func (e *Engine) KeptBefore(ctx context.Context, who *policy.Principal, args str
 	w.bind("")
 	return idempotent("resq-idem-v1", who.Name, w.ask.Idempotency), w.former, nil
 }
+
+// WriteOnReadPool tries a statement on the pools that tools which only read are given.
+func WriteOnReadPool(ctx context.Context, e *Engine, text string) error {
+	for _, db := range e.dbs {
+		if _, err := db.ExecContext(ctx, text); err != nil {
+			return err
+		}
+	}
+	return nil
+}

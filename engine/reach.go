@@ -177,5 +177,7 @@ func (e *Engine) reached(who *policy.Principal, t *schema.Tool) bool {
 	if t.SQL != nil && t.SQL.Choice != nil || t.Own != nil {
 		return slices.ContainsFunc(t.Connections, e.up)
 	}
-	return !slices.ContainsFunc(t.Connections, func(c *schema.Connection) bool { return !e.up(c) })
+	return slices.ContainsFunc(t.Bindings(), func(b *schema.Tool) bool {
+		return !slices.ContainsFunc(b.Connections, func(c *schema.Connection) bool { return !e.up(c) })
+	})
 }

@@ -41,6 +41,7 @@ type foreigners struct {
 	mu         sync.Mutex
 	statements map[statementKey]*schema.Statement
 	columns    map[string][]string
+	derived    map[*schema.Connection]*kinships
 }
 
 type statementKey struct {
@@ -76,7 +77,7 @@ func (e *Engine) foreign(conn *schema.Connection, text string) (*schema.Statemen
 // columns are those of a table that no resource declares and that has masks. A mask of a column that is not there stops
 // every statement on the table: hiding nothing is not what was meant.
 func (e *Engine) columns(ctx context.Context, conn *schema.Connection, u *schema.Use) ([]string, error) {
-	key := conn.Name + "\x00" + strings.ToLower(u.Schema) + "\x00" + strings.ToLower(u.Table)
+	key := conn.Name + "\x00" + u.Schema + "\x00" + u.Table // of which there may be two that differ in case
 	e.others.mu.Lock()
 	names := e.others.columns[key]
 	e.others.mu.Unlock()
@@ -100,7 +101,7 @@ func (e *Engine) columns(ctx context.Context, conn *schema.Connection, u *schema
 	}
 	e.others.mu.Lock()
 	defer e.others.mu.Unlock()
-	if e.others.columns == nil {
+	if e.others.columns == nil || len(e.others.columns) > maxForeign {
 		e.others.columns = map[string][]string{}
 	}
 	e.others.columns[key] = names
@@ -139,14 +140,12 @@ func (e *Engine) sqlTool(ctx context.Context, who *policy.Principal, t *schema.T
 	if err != nil {
 		return nil, err
 	}
-	if t.SQL.Context != "" {
-		if conn, err = slotOf(who, t); err != nil {
-			return nil, err
-		}
+	if conn, err = runsOn(who, t, conn); err != nil {
+		return nil, err
 	}
 	st, err := e.foreign(conn, t.SQL.Text)
 	if err != nil {
-		return nil, problem.List{{Code: problem.InvalidArgument, Stage: problem.Shape, At: "/system", Message: "the tool cannot run on " + problem.Quote(conn.Name), Err: err}}
+		return nil, problem.List{{Code: problem.InvalidArgument, Stage: problem.Shape, At: "/" + t.SQL.Arg, Message: "the tool cannot run on " + problem.Quote(conn.Name), Err: err}}
 	}
 	limit := e.opts.SQL.Default
 	if t.SQL.MaxRows > 0 {
@@ -159,47 +158,34 @@ func (e *Engine) sqlTool(ctx context.Context, who *policy.Principal, t *schema.T
 	return e.runForeign(ctx, &foreignCall{who: asTool(who), st: st, given: given, limit: limit, free: t.SQL.Bypass != nil})
 }
 
-// slotOf is the connection of a tool that runs on the one its caller has (C-041). A caller that has none, or one that takes
-// no SQL, may not ask: nothing else could be meant.
-func slotOf(who *policy.Principal, t *schema.Tool) (*schema.Connection, error) {
-	if a := who.Attributes[t.SQL.Context]; !a.List && len(a.Texts) == 1 {
-		for _, c := range t.SQL.Among {
-			if c.Name == a.Texts[0] {
-				return c, nil
-			}
-		}
-	}
-	return nil, problem.List{{Code: problem.PermissionDenied, Stage: problem.Resources, Message: "which database this key asks is not known", Hint: "the operator says it with the principal of the key"}}
-}
-
 // given reads the arguments of a SQL tool. One that was not given and has no default is NULL, and so is one that was
-// given as null where it need not be given (D-012).
+// given as null where it need not be given (D-012). The connection is the one that the call chooses; nil is none.
 func (e *Engine) given(t *schema.Tool, raw []byte) (map[string]sqlgen.Given, *schema.Connection, error) {
 	names := make([]string, 0, len(t.Params)+1)
 	for _, p := range t.Params {
 		names = append(names, p.Name)
 	}
 	if t.SQL.Choice != nil {
-		names = append(names, "system")
+		names = append(names, t.SQL.Arg)
 	}
 	args, err := query.Args(raw, names, e.opts.Limits)
 	if err != nil {
 		return nil, nil, err
 	}
-	conn := t.SQL.Default
+	var conn *schema.Connection
 	out := make(map[string]sqlgen.Given, len(t.Params))
 	v := &values{of: map[*schema.Param]value{}, lang: t.Lang}
 	var probs problem.List
 	for _, a := range args {
 		p := t.Param(a.Name)
 		switch {
-		case p == nil: // system
+		case p == nil: // where it runs
 			i := slices.IndexFunc(t.SQL.Choice, func(c *schema.Connection) bool { return c.Name == a.Text && a.Kind == "string" })
 			if a.Kind == "null" {
 				continue
 			}
 			if i < 0 {
-				probs = append(probs, argument("system", "there is no such database here", "one of: "+strings.Join(connectionNames(t.SQL.Choice), ", ")))
+				probs = append(probs, argument(t.SQL.Arg, "there is no such database here", "one of: "+strings.Join(connectionNames(t.SQL.Choice), ", ")))
 				continue
 			}
 			conn = t.SQL.Choice[i]
@@ -233,6 +219,9 @@ func (e *Engine) given(t *schema.Tool, raw []byte) (map[string]sqlgen.Given, *sc
 		case len(probs) == 0 || !slices.ContainsFunc(args, func(a query.Arg) bool { return a.Name == p.Name }):
 			probs = append(probs, argument(p.Name, "missing "+p.Name, p.Type))
 		}
+	}
+	if conn == nil && t.SQL.Must && !slices.ContainsFunc(probs, func(p *problem.Problem) bool { return p.At == "/"+t.SQL.Arg }) {
+		probs = append(probs, argument(t.SQL.Arg, "missing "+t.SQL.Arg, "one of: "+strings.Join(connectionNames(t.SQL.Choice), ", ")))
 	}
 	if err := probs.Err(); err != nil {
 		return nil, nil, err

@@ -80,11 +80,16 @@ func (e *Engine) CallTool(ctx context.Context, who *policy.Principal, call Call)
 	// Every kind of tool has its case here.
 	switch t.Kind {
 	case "preset":
+		if t, err = e.filled(who, t, call.Args); err != nil {
+			return nil, err
+		}
 		return e.preset(ctx, who, t, call)
 	case "context":
 		return e.businessContext(who, t, call.Args)
 	case "sql":
 		return e.sqlTool(ctx, who, t, call)
+	case schema.MetadataTools:
+		return e.metadataTool(ctx, who, t, call.Args)
 	case schema.QueryTools:
 		return e.queryTool(ctx, who, t, call.Args)
 	case schema.ExportTools:

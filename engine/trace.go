@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 	"sync"
+	"time"
 
 	"resq/engine/policy"
 	"resq/schema"
@@ -15,6 +16,13 @@ type Trace struct {
 	rules      []string
 	bypass     string
 	statements []string
+	stages     []Stage
+}
+
+// A Stage is what one stage of a call took; "execute" has "shape" in it, because rows take shape while they arrive.
+type Stage struct {
+	Name string
+	Took time.Duration
 }
 
 // maxTraced bounds the statements that a trace keeps; a call that needs more repeats itself.
@@ -47,6 +55,26 @@ func (t *Trace) Statements() []string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return slices.Clone(t.statements)
+}
+
+// Stages are what the stages of the call took, in the order in which they ended first.
+func (t *Trace) Stages() []Stage {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return slices.Clone(t.stages)
+}
+
+// stage adds what a stage took, also where a call goes through it several times.
+func (t *Trace) stage(name string, took time.Duration) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for i := range t.stages {
+		if t.stages[i].Name == name {
+			t.stages[i].Took += took
+			return
+		}
+	}
+	t.stages = append(t.stages, Stage{name, took})
 }
 
 // traceStatement notes a statement that runs.

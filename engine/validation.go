@@ -247,6 +247,10 @@ func (c *checking) ask(ctx context.Context, a *schema.Attachment, row *changedRo
 // preset asks a tool that is made of requests.
 func (c *checking) preset(ctx context.Context, t *schema.Tool, raw []byte) ([]byte, error) {
 	e := c.w.e
+	t, err := e.filled(c.w.who, t, raw)
+	if err != nil {
+		return nil, err
+	}
 	args, err := e.arguments(t, raw)
 	if err != nil {
 		return nil, err
@@ -266,13 +270,11 @@ func (c *checking) sql(ctx context.Context, t *schema.Tool, raw []byte) (*Answer
 	if err != nil {
 		return nil, err
 	}
-	if own := c.w.change.Resource().Connection; t.SQL.System == nil && slices.Contains(t.SQL.Choice, own) {
+	if own := c.w.change.Resource().Connection; conn == nil && slices.Contains(t.SQL.Choice, own) {
 		conn = own
 	}
-	if t.SQL.Context != "" {
-		if conn, err = slotOf(c.w.who, t); err != nil {
-			return nil, err
-		}
+	if conn, err = runsOn(c.w.who, t, conn); err != nil {
+		return nil, err
 	}
 	st, err := e.foreign(conn, t.SQL.Text)
 	if err != nil {

@@ -35,6 +35,7 @@ type Admin struct {
 	Name    string     `json:"name"`
 	Role    string     `json:"role"`
 	Enabled bool       `json:"enabled"`
+	TOTP    bool       `json:"totp"` // its logins need a one-time password too
 	Created time.Time  `json:"create_time"`
 	Login   *time.Time `json:"login_time,omitempty"` // the last one
 }
@@ -141,15 +142,24 @@ func (c *Control) CreateAdmin(ctx context.Context, name, role, password string) 
 	return c.admin(ctx, "name = ?", name)
 }
 
-const adminColumns = "SELECT id, name, role, status, create_time, login_time FROM resq_admin"
+// flag is a truth as all databases have it.
+func flag(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+const adminColumns = "SELECT id, name, role, status, create_time, login_time, CASE WHEN totp IS NULL THEN 0 ELSE 1 END FROM resq_admin"
 
 func scanAdmin(row interface{ Scan(...any) error }) (*Admin, error) {
 	var a Admin
-	var status int
+	var status, totp int
 	var created, login moment
-	if err := row.Scan(&a.ID, &a.Name, &a.Role, &status, &created, &login); err != nil {
+	if err := row.Scan(&a.ID, &a.Name, &a.Role, &status, &created, &login, &totp); err != nil {
 		return nil, err
 	}
+	a.TOTP = totp == 1
 	a.Enabled, a.Created = status == 1, created.Time
 	if !login.IsZero() {
 		a.Login = &login.Time
@@ -219,27 +229,43 @@ func (c *Control) changeAdmin(ctx context.Context, name, set string, value any) 
 	return c.admin(ctx, "name = ?", name)
 }
 
-// Login begins a session for a name and its password, and gives the session's token. Whatever is wrong with them, nil
-// comes after the same time and without a reason. The error is a problem.
-func (c *Control) Login(ctx context.Context, name, password string) (*Admin, string, error) {
-	var id int64
+// Login begins a session for a name, its password and the one-time password where it has one, and gives the session's
+// token. Whatever is wrong with them, nil comes after the same time and without a reason. The error is a problem.
+func (c *Control) Login(ctx context.Context, name, password, code string) (*Admin, string, error) {
+	var id, last int64
+	var totp sql.NullString
 	kept, status := nobodysPassword, 0
-	err := c.row(ctx, c.reads, "SELECT id, password, status FROM resq_admin WHERE name = ?", name).Scan(&id, &kept, &status)
+	err := c.row(ctx, c.reads, "SELECT id, password, status, totp, totp_step FROM resq_admin WHERE name = ?", name).Scan(&id, &kept, &status, &totp, &last)
 	if err != nil && !errors.Is(err, sql.ErrNoRows) {
 		return nil, "", c.fault(err)
 	}
 	if good := len(password) <= maxPassword && checkPassword(kept, password); !good || status != 1 {
 		return nil, "", nil
 	}
+	now, step := c.now(), last
+	if totp.Valid {
+		text, err := c.unseal(totp.String, "totp "+name)
+		if err != nil {
+			return nil, "", &problem.Problem{Code: problem.ConfigInvalid, Message: "the secret of this login's one-time passwords was sealed with a secret that this server does not have", Hint: "name the earlier secret under previousSecrets, or make another with resq admin totp", Err: err}
+		}
+		secret, err := totpText.DecodeString(text)
+		if err != nil {
+			return nil, "", &problem.Problem{Code: problem.DataError, Message: "the secret of this login's one-time passwords cannot be read", Hint: "make another with resq admin totp", Err: err}
+		}
+		if step = totpMatch(secret, code, now, last); step == 0 {
+			return nil, "", nil
+		}
+	}
 	token := rand.Text() + rand.Text()
-	now := c.now()
 	tx, err := c.db.BeginTx(ctx, nil)
 	if err != nil {
 		return nil, "", c.fault(err)
 	}
 	defer tx.Rollback() // of no effect after a commit
-	// The password is compared again by its sum: it may have been changed while this one was calculated.
-	n, err := c.exec(ctx, tx, "UPDATE resq_admin SET login_time = ? WHERE id = ? AND status = 1 AND password = ?", moment{now}, id, kept)
+	// The password is compared again by its sum: it may have been changed while this one was calculated. A one-time password
+	// that another login used meanwhile is used up, also where the database counts rows that it leaves as they are.
+	n, err := c.exec(ctx, tx, "UPDATE resq_admin SET login_time = ?, totp_step = ? WHERE id = ? AND status = 1 AND password = ? AND totp_step = ? AND (totp = ? OR (totp IS NULL AND ? = 0))",
+		moment{now}, step, id, kept, last, totp.String, flag(totp.Valid))
 	if err != nil {
 		return nil, "", c.fault(err)
 	}

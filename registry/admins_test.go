@@ -60,7 +60,7 @@ func TestAdmins(t *testing.T) {
 		}
 		login := func(word string) string {
 			t.Helper()
-			_, token, err := c.Login(ctx, "alice", word)
+			_, token, err := c.Login(ctx, "alice", word, "")
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -77,7 +77,7 @@ func TestAdmins(t *testing.T) {
 		if login("wrong word for it") != "" || login("") != "" || login(strings.Repeat("x", 10_000)) != "" {
 			t.Error("a wrong password is good")
 		}
-		if a, token, err := c.Login(ctx, "bob", goodWord); a != nil || token != "" || err != nil {
+		if a, token, err := c.Login(ctx, "bob", goodWord, ""); a != nil || token != "" || err != nil {
 			t.Error("a name that is not there logs in:", a, err)
 		}
 		first, second := login(goodWord), login(goodWord)

@@ -55,7 +55,7 @@ func migratedControl(t *testing.T, e testdb.Engine) (*Control, ControlOptions) {
 
 // controlSteps is how many steps make the control database: one a table, one that alters a table, and one that makes the
 // last three at once.
-const controlSteps = 12
+const controlSteps = 14
 
 var controlTables = []string{"agent_api_key", "agent_scope", "agent_scope_tool", "token_scope", "mcp_tool", "mcp_audit_log", "resq_control",
 	"alembic_version", "resources", "tools", "tool_bindings", "validation_attachments", "resq_admin", "resq_admin_session"}

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"log/slog"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -41,6 +42,7 @@ type Call struct {
 	Rules      []string // that decided about rows
 	Bypass     string   // of row rules: who answers for it, and why; "" is none
 	Statements []string // texts, of which the fingerprints are kept
+	Stages     []engine.Stage
 }
 
 // A Journal keeps the calls of a server beside the calls themselves: no caller waits for it. What cannot be kept in
@@ -224,7 +226,7 @@ func (c *Call) entry() Entry {
 	return e
 }
 
-const callColumns = "INSERT INTO mcp_audit_log (request_id, token_id, user_id, principal, key_id, tool_name, args_masked, outcome, error_code, row_count, duration_ms, client_ip, schema_version, rules, bypass, sql_hash, create_time) VALUES "
+const callColumns = "INSERT INTO mcp_audit_log (request_id, token_id, user_id, principal, key_id, tool_name, args_masked, outcome, error_code, row_count, duration_ms, client_ip, schema_version, rules, bypass, sql_hash, stages, create_time) VALUES "
 
 // keepCalls writes calls in one statement: all of them, or none.
 func (c *Control) keepCalls(ctx context.Context, calls []Call) error {
@@ -236,9 +238,9 @@ func (c *Control) keepCalls(ctx context.Context, calls []Call) error {
 			token = k.Token
 		}
 		args = append(args, k.Request, token, nullable(k.User), nullable(k.Principal), nullable(k.Key), cut(k.Tool, 64), string(k.Arguments), k.Outcome, nullable(k.Code),
-			k.Rows, k.Took.Milliseconds(), nullable(k.Client), k.Version, nullable(strings.Join(k.Rules, " ")), nullable(k.Bypass), nullable(strings.Join(k.Statements, " ")), moment{k.Time})
+			k.Rows, k.Took.Milliseconds(), nullable(k.Client), k.Version, nullable(strings.Join(k.Rules, " ")), nullable(k.Bypass), nullable(strings.Join(k.Statements, " ")), nullable(stagesText(k.Stages)), moment{k.Time})
 	}
-	_, err := c.exec(ctx, c.db, callColumns+strings.TrimSuffix(strings.Repeat("("+marks(17)+"),", len(calls)), ","), args...)
+	_, err := c.exec(ctx, c.db, callColumns+strings.TrimSuffix(strings.Repeat("("+marks(18)+"),", len(calls)), ","), args...)
 	return err
 }
 
@@ -262,6 +264,21 @@ type KeptCall struct {
 	Rules     string    `json:"rules,omitempty"`
 	Bypass    string    `json:"bypass,omitempty"`
 	SQL       string    `json:"sql_hash,omitempty"`
+	Stages    string    `json:"stages,omitempty"` // their names, each with its microseconds: "decode=12 plan=40"
+}
+
+// stagesText is the form in which the stages of a call are kept.
+func stagesText(list []engine.Stage) string {
+	var b strings.Builder
+	for i, s := range list {
+		if i > 0 {
+			b.WriteByte(' ')
+		}
+		b.WriteString(s.Name)
+		b.WriteByte('=')
+		b.WriteString(strconv.FormatInt(s.Took.Microseconds(), 10))
+	}
+	return b.String()
 }
 
 // Calls lists the newest calls, the newest first: of one key, or with token 0 of all. The error is a problem.
@@ -307,7 +324,7 @@ func (f *CallFilter) where() (text string, args []any) {
 // FindCalls lists the newest calls that a filter lets through, the newest first. The error is a problem.
 func (c *Control) FindCalls(ctx context.Context, f CallFilter) ([]KeptCall, error) {
 	where, args := f.where()
-	rows, err := c.rows(ctx, c.reads, "SELECT id, create_time, request_id, COALESCE(token_id, 0), COALESCE(user_id, ''), COALESCE(principal, ''), COALESCE(key_id, ''), tool_name, COALESCE(args_masked, ''), outcome, COALESCE(error_code, ''), row_count, duration_ms, COALESCE(client_ip, ''), COALESCE(schema_version, 0), COALESCE(rules, ''), COALESCE(bypass, ''), COALESCE(sql_hash, '') FROM mcp_audit_log"+where+" ORDER BY id DESC LIMIT ?",
+	rows, err := c.rows(ctx, c.reads, "SELECT id, create_time, request_id, COALESCE(token_id, 0), COALESCE(user_id, ''), COALESCE(principal, ''), COALESCE(key_id, ''), tool_name, COALESCE(args_masked, ''), outcome, COALESCE(error_code, ''), row_count, duration_ms, COALESCE(client_ip, ''), COALESCE(schema_version, 0), COALESCE(rules, ''), COALESCE(bypass, ''), COALESCE(sql_hash, ''), COALESCE(stages, '') FROM mcp_audit_log"+where+" ORDER BY id DESC LIMIT ?",
 		append(args, f.Limit)...)
 	if err != nil {
 		return nil, c.fault(err)
@@ -317,7 +334,7 @@ func (c *Control) FindCalls(ctx context.Context, f CallFilter) ([]KeptCall, erro
 	for rows.Next() {
 		var k KeptCall
 		var at moment
-		if err := rows.Scan(&k.ID, &at, &k.Request, &k.Token, &k.User, &k.Principal, &k.Key, &k.Tool, &k.Arguments, &k.Outcome, &k.Code, &k.Rows, &k.Ms, &k.Client, &k.Version, &k.Rules, &k.Bypass, &k.SQL); err != nil {
+		if err := rows.Scan(&k.ID, &at, &k.Request, &k.Token, &k.User, &k.Principal, &k.Key, &k.Tool, &k.Arguments, &k.Outcome, &k.Code, &k.Rows, &k.Ms, &k.Client, &k.Version, &k.Rules, &k.Bypass, &k.SQL, &k.Stages); err != nil {
 			return nil, c.fault(err)
 		}
 		k.Time = at.Time

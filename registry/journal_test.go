@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"resq/engine"
 	"resq/testdb"
 )
 
@@ -31,7 +32,7 @@ func TestJournal(t *testing.T) {
 		for i := range 350 {
 			j.Add(Call{Time: at, Request: fmt.Sprintf("r%d", i), Token: int64(i % 2), Key: "k", User: "42", Principal: "user:42", Tool: "res-query",
 				Arguments: []byte(`{"resource":"User","conditions":{"type":"and","exprs":[{"field":"phone","operator":"=","token":"secret"},{"field":"name","operator":"=","token":"13812345678"}]}}`), Outcome: "ok", Rows: 7, Took: 1234 * time.Millisecond, Client: "::1", Version: 2,
-				Rules: []string{"own:1", "site:2"}, Bypass: "the boss: =counts", Statements: []string{"SELECT 2", "SELECT 1"}})
+				Rules: []string{"own:1", "site:2"}, Bypass: "the boss: =counts", Statements: []string{"SELECT 2", "SELECT 1"}, Stages: []engine.Stage{{Name: "decode", Took: 12 * time.Microsecond}, {Name: "plan", Took: 2 * time.Millisecond}}})
 		}
 		j.Add(Call{Time: at, Request: "last", Outcome: "denied", Code: "PERMISSION_DENIED", Arguments: []byte(strings.Repeat("x", 20_000))})
 		done := make(chan struct{})
@@ -43,7 +44,7 @@ func TestJournal(t *testing.T) {
 			t.Fatalf("%d calls, %d dropped, %v", len(list), j.Dropped(), err)
 		}
 		want := KeptCall{ID: list[1].ID, Time: at, Request: "r349", Token: 1, User: "42", Principal: "user:42", Key: "k", Tool: "res-query", Arguments: keptArguments,
-			Outcome: "ok", Rows: 7, Ms: 1234, Client: "::1", Version: 2, Rules: "own:1 site:2", Bypass: "the boss: =counts", SQL: list[1].SQL}
+			Outcome: "ok", Rows: 7, Ms: 1234, Client: "::1", Version: 2, Rules: "own:1 site:2", Bypass: "the boss: =counts", SQL: list[1].SQL, Stages: "decode=12 plan=2000"}
 		if list[1] != want || len(want.SQL) != 33 || strings.Contains(want.SQL, "SELECT") {
 			t.Errorf("%+v\n%+v", list[1], want)
 		}

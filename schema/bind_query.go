@@ -18,6 +18,7 @@ func (b *toolBinder) query(r raw) *Read {
 		tellDecoded(b.file, r, err)
 		return nil
 	}
+	b.fill(q)
 	for _, k := range []struct {
 		key   string
 		given bool

@@ -42,6 +42,20 @@ func (l *loader) declareTools() {
 				l.cat.Tools = append(l.cat.Tools, t)
 				continue
 			}
+			if len(d.slots) > 0 && !d.check.kind.given() {
+				if !l.toolName(f, d, taken) {
+					continue
+				}
+				t := l.bindings(f, d)
+				if t == nil {
+					t = l.newTool(f, d) // so that its name is taken
+				}
+				if taken[plainName(t.Name)] = (declared[*Tool]{t, f, d.name.at}); !d.enabled.at.given() || d.enabled.on {
+					l.keepSource(t, "tools", d.node)
+					l.cat.Tools = append(l.cat.Tools, t)
+				}
+				continue
+			}
 			t := l.newTool(f, d)
 			if !l.toolName(f, d, taken) {
 				continue
@@ -124,6 +138,8 @@ type toolBinder struct {
 	tool   *Tool
 	naming string
 	used   map[*Param]bool
+	filled map[string]*Resource // by the names of slots
+	read   map[string]bool      // slots that something reads
 	// sources are the resources of the query that the tool reads, by their codes in it.
 	sources map[string]*Resource
 }
@@ -140,6 +156,11 @@ func (b *toolBinder) preset(d *toolDecl) {
 	b.keysOfShape(d, p)
 	for i := range d.params {
 		b.declareParam(&d.params[i], p)
+	}
+	for _, s := range b.tool.Slots {
+		if s.Param != nil {
+			b.tool.Params = append(b.tool.Params, s.Param)
+		}
 	}
 	b.oneOf(d, p)
 	r := &columnBinder{b: b, single: p.Shape != "list"}
@@ -337,6 +358,9 @@ func (b *toolBinder) resource(w word) *Resource {
 		return nil
 	}
 	found, ok := b.l.resources[w.text]
+	if res := b.filled[w.text]; res != nil {
+		found.thing, ok, b.read[w.text] = res, true, true
+	}
 	if !ok {
 		b.tell(w.at, b.l.nearest("resource", w.text, func() []string { return keysOf(b.l.resources) }), "no resource %s", problem.Quote(w.text))
 		return nil

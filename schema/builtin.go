@@ -18,7 +18,7 @@ const (
 var toolGroups = []string{MetadataTools, QueryTools, ExportTools}
 
 // answered are the groups whose tools the engine answers.
-var answered = []string{QueryTools, ExportTools}
+var answered = []string{MetadataTools, QueryTools, ExportTools}
 
 // An Own is what this program's own tool on databases can be asked of.
 type Own struct {

@@ -11,15 +11,19 @@ import (
 
 // A SQL is what a tool of the kind sql asks.
 type SQL struct {
-	Text    string
-	System  *Connection   // on which it always runs; nil where the call may choose
-	Default *Connection   // on which it runs when nothing is chosen
-	Choice  []*Connection // what the argument system may name; nil has no such argument
-	Context string        // the attribute of the principal that names the connection, one of Among; "" is none
-	Among   []*Connection
-	MaxRows int     // 0 is the usual number
-	Bypass  *Bypass // of row rules; nil applies them
-	Kinds   map[*Param]string
+	Text     string
+	System   *Connection   // on which it always runs; nil where the call may choose
+	Default  *Connection   // on which it runs when nothing is chosen
+	Choice   []*Connection // what the argument Arg may name; nil has no such argument
+	Arg      string        // the name of that argument: system, or that of the slot
+	Must     bool          // the call has to choose
+	About    Words         // what the argument means; of a slot
+	Context  string        // the attribute of the principal that names the connection, one of Among; "" is none
+	Among    []*Connection
+	Fallback *Connection // for a principal without that attribute; nil may not ask
+	MaxRows  int         // 0 is the usual number
+	Bypass   *Bypass     // of row rules; nil applies them
+	Kinds    map[*Param]string
 }
 
 // A Bypass lets a tool show rows that no rule lets its callers see.
@@ -52,6 +56,7 @@ type Kinship struct {
 type Filter struct {
 	SQL, Reason string
 	Columns     []string
+	At          Pos // of its first column
 }
 
 // A Mask hides a column of a table of the database.

@@ -50,14 +50,14 @@ var presetCheckTable = &table[toolDecl]{
 	def: "validation", what: "validation",
 	about: "A validation that is made of the engine's requests. It sees every row, whoever asks for the change.",
 	at:    func(t *toolDecl) *place { return &t.at },
-	keys:  append(checkKeys(func(t *toolDecl) *checkDecl { return &t.check }), without(toolTable.keys, "category", "toolsets", "roles", "audit", "examples")...),
+	keys:  append(checkKeys(func(t *toolDecl) *checkDecl { return &t.check }), without(toolTable.keys, "category", "toolsets", "roles", "audit", "examples", "slots")...),
 }
 
 var sqlCheckTable = &table[sqlDecl]{
 	def: "sqlValidation", what: "validation", unknown: sqlTable.unknown,
 	about: "A validation that is one SELECT with the columns passed, message and data. It sees every row, whoever asks for the change.",
 	at:    func(t *sqlDecl) *place { return &t.at },
-	keys:  append(checkKeys(func(t *sqlDecl) *checkDecl { return &t.check }), without(sqlTable.keys, "toolset", "maxRows", "row_policy", "bypass")...),
+	keys:  append(checkKeys(func(t *sqlDecl) *checkDecl { return &t.check }), without(sqlTable.keys, "slots", "toolset", "maxRows", "row_policy", "bypass")...),
 }
 
 var wrapTable = &table[toolDecl]{
@@ -65,7 +65,7 @@ var wrapTable = &table[toolDecl]{
 	about: "A validation that is made of another tool of the catalog.",
 	at:    func(t *toolDecl) *place { return &t.at },
 	keys: append(checkKeys(func(t *toolDecl) *checkDecl { return &t.check }), append(without(toolTable.keys, "category", "toolsets", "roles", "audit", "examples",
-		"shape", "source", "where", "params", "requireOneOf", "order", "paging", "naming", "columns", "children", "outputs", "record", "notFound", "union"),
+		"shape", "source", "slots", "query", "where", "params", "requireOneOf", "order", "paging", "naming", "columns", "children", "outputs", "record", "notFound", "union"),
 		key[toolDecl]{"wraps", "The tool that is asked.", true, text(func(t *toolDecl) *word { return &t.check.wraps }, aCode)},
 		key[toolDecl]{"args", "Its arguments: argument → CEL expression over id, ids, resource, action, before, after and args.", false,
 			namedOf(func(t *toolDecl) *[]argDecl { return &t.check.args }, aCode, func(a *argDecl) *word { return &a.name }, text(func(a *argDecl) *word { return &a.field }, aFormula))},

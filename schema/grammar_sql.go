@@ -15,6 +15,7 @@ type (
 		toolset, system    word
 		context            word // of system: the attribute of the principal that names it
 		params             []sqlParamDecl
+		slots              []slotDecl
 		maxRows            number
 		policy, sql        word
 		bypass             bypassDecl
@@ -77,6 +78,8 @@ var sqlTable = &table[sqlDecl]{
 			namedOf(func(t *sqlDecl) *[]sqlParamDecl { return &t.params }, aCode, func(p *sqlParamDecl) *word { return &p.name }, mapping(sqlParamTable))},
 		{"maxRows", "The most rows of an answer.", false, whole(func(t *sqlDecl) *number { return &t.maxRows }, 1, 1<<31-1)},
 		{"system", "The connection on which it always runs, or {context: NAME}, the attribute of the principal that names it. Left out, the call may choose one.", false, systemShape()},
+		slotsKey("In place of system: the one slot of the type connection on which the tool runs. The statement is checked for every connection that may fill it.",
+			func(t *sqlDecl) *[]slotDecl { return &t.slots }),
 		{"row_policy", "apply, the default, shows a caller only the rows that the rules of the tables' resources let it see; bypass shows all, and is audited.", false,
 			text(func(t *sqlDecl) *word { return &t.policy }, anyText)},
 		{"bypass", "Why row rules are bypassed, and for whom.", false, inside(func(t *sqlDecl) *bypassDecl { return &t.bypass }, bypassTable)},

@@ -14,6 +14,7 @@ type (
 		toolsets, roles    []word
 		enabled            yesno
 
+		slots []slotDecl
 		sql   *sqlDecl // of a SQL tool, which has nothing below
 		check checkDecl
 		node  *yaml.Node // all of it
@@ -177,6 +178,8 @@ var toolTable = &table[toolDecl]{
 		{"shape", "What the answer is: list, a page of records; record, one record with what belongs to it; found, one record or the word that there is none; count, a number; context, what the server knows by itself.", true,
 			choice(func(t *toolDecl) *word { return &t.shape }, "list", "record", "found", "count", "context")},
 		{"source", "The resource whose rows it reads, under that resource's row rule.", false, text(func(t *toolDecl) *word { return &t.source }, aCode)},
+		slotsKey("What is settled when the tool is called, by name. A slot's name stands where the code of a resource could; what it may be bound to is checked when the file is loaded.",
+			func(t *toolDecl) *[]slotDecl { return &t.slots }),
 		{"query", "A request, as res-query takes it, whose rows it reads instead of those of a resource; its outputs are the fields of the tool. " +
 			"Its conditions may compare with arguments (tokenType param), and arguments may narrow what it reads (field: Resource.field).", false,
 			rawOf(func(t *toolDecl) *raw { return &t.query }, "a request", "request")},

@@ -38,7 +38,15 @@ func inputSchema(t *Tool, lang string) []byte {
 		for i, c := range t.SQL.Choice {
 			list[i] = c.Name
 		}
-		one("system", `{"type":"string","enum":`+asJSON(list)+`,"default":`+asJSON(t.SQL.Default.Name)+`,"description":"The database to ask"}`)
+		about, usual := t.SQL.About.In(lang), `,"default":`+asJSON(t.SQL.Default.Name)
+		if about == "" {
+			about = "The database to ask"
+		}
+		if t.SQL.Must {
+			usual = ""
+			must = append(must, asJSON(t.SQL.Arg))
+		}
+		one(t.SQL.Arg, `{"type":"string","enum":`+asJSON(list)+usual+`,"description":`+asJSON(about)+`}`)
 	}
 	b.WriteString("}")
 	if must != nil {

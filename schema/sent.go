@@ -156,3 +156,17 @@ func (u *Use) facts(readable func(*Field) bool) *sqltext.Facts {
 	}
 	return f
 }
+
+// Seen says what the catalog has on a table of the database, as SQL that a client sends would find it there; nil is one
+// that it would not find.
+func (c *Catalog) Seen(conn *Connection, schema, table string, see Sight) *Use {
+	u, p := c.use(conn, &sqltext.Table{Schema: schema, Name: table}, see)
+	if p != nil {
+		return nil
+	}
+	return u
+}
+
+// Declared are the columns that the resources of a table declare, as far as see reads them; nil is a table of which nothing
+// is declared.
+func (u *Use) Declared(see Sight) []string { return u.facts(see.Readable).Columns }

@@ -20,6 +20,7 @@ type Tool struct {
 	Roles       []string
 	Params      []*Param
 	Connections []*Connection // that a call may ask
+	Slots       []*Slot       // what is settled by the call
 	At          Pos
 
 	// What a client is told of the effects of a call.
@@ -34,6 +35,7 @@ type Tool struct {
 
 	input  map[string][]byte // by language
 	output []byte
+	bound  map[string]*Tool // by what fills the slots of a preset
 }
 
 // Words are a text in the languages in which tools describe themselves. Zh is "" where one text serves all.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"slices"
 
 	"github.com/mark3labs/mcp-go/mcp"
 	mcpgo "github.com/mark3labs/mcp-go/server"
@@ -49,8 +50,14 @@ func (s *Server) protocol() *mcpgo.MCPServer {
 	hooks.AddAfterListPrompts(func(ctx context.Context, _ any, _ *mcp.ListPromptsRequest, r *mcp.ListPromptsResult) {
 		if c := callerOf(ctx); len(c.open()) == 0 { // they speak of tools that this caller does not have
 			r.Prompts = []mcp.Prompt{}
+		} else {
+			r.Prompts = slices.DeleteFunc(slices.Clone(r.Prompts), func(p mcp.Prompt) bool {
+				i := slices.IndexFunc(s.own.Prompts, func(o prompt) bool { return o.Name == p.Name })
+				return i >= 0 && !s.shownPrompt(c, &s.own.Prompts[i])
+			})
 		}
 	})
+	s.shownTables(hooks)
 	opts := append([]mcpgo.ServerOption{
 		mcpgo.WithTitle("resq"),
 		mcpgo.WithInstructions(s.own.Instructions),

@@ -23,6 +23,7 @@ type prompt struct {
 	Description string           `json:"description"`
 	Arguments   []promptArgument `json:"arguments"` // all required
 	Text        string           `json:"text"`      // with the arguments' names in braces
+	Needs       []string         `json:"needs"`     // tools without which it is not there
 }
 
 type promptArgument struct {
@@ -69,6 +70,7 @@ func (s *Server) offers(m *mcpgo.MCPServer) {
 	export := mcp.NewResourceTemplate(exportURI, "export", mcp.WithTemplateDescription(s.own.Export.Description)) // of more than one type
 	export.Title = s.own.Export.Title
 	m.AddResourceTemplate(export, read)
+	s.tables(m, read)
 }
 
 // An offer is what a prompt or a resource shows to one caller.
@@ -91,7 +93,7 @@ func (p *prompt) result(c caller) *mcp.GetPromptResult {
 	messages := []mcp.PromptMessage{mcp.NewPromptMessage(mcp.RoleUser, mcp.NewTextContent(text))}
 	if c.offer.text != "" {
 		messages = append(messages, mcp.NewPromptMessage(mcp.RoleUser, mcp.NewEmbeddedResource(
-			mcp.TextResourceContents{URI: c.offer.uri, MIMEType: "text/plain", Text: c.offer.text})))
+			mcp.TextResourceContents{URI: c.offer.uri, MIMEType: cmp.Or(c.offer.mime, "text/plain"), Text: c.offer.text})))
 	}
 	return mcp.NewGetPromptResult(p.Description, messages)
 }
@@ -121,6 +123,9 @@ func (s *Server) prepare(ctx context.Context, c *caller, m *message) *refusal {
 	if m.method == methodRead && strings.HasPrefix(ask.Params.URI, exportPrefix) {
 		return s.prepareExport(ctx, c, m, ask.Params.URI)
 	}
+	if m.method == methodRead && (strings.HasPrefix(ask.Params.URI, tablePrefix) || ask.Params.URI == contextURI) {
+		return s.prepareTable(ctx, c, m, ask.Params.URI)
+	}
 	if m.method == methodRead {
 		return s.prepareResource(ctx, c, m, ask.Params.URI)
 	}
@@ -128,10 +133,16 @@ func (s *Server) prepare(ctx context.Context, c *caller, m *message) *refusal {
 	if i < 0 {
 		return nil // the library's own answer
 	}
+	if !s.shownPrompt(*c, &s.own.Prompts[i]) {
+		return m.refuse(problem.NotFound, "no prompt "+problem.Quote(ask.Params.Name))
+	}
 	c.offer.arguments = ask.Params.Arguments
 	for _, a := range s.own.Prompts[i].Arguments {
 		if strings.TrimSpace(c.offer.arguments[a.Name]) == "" {
 			return m.refuse(problem.InvalidArgument, "the prompt "+ask.Params.Name+" needs the argument "+a.Name)
+		}
+		if a.Name == tableArg {
+			return s.namedTable(ctx, c, m, strings.TrimSpace(c.offer.arguments[a.Name]))
 		}
 		if a.Name == resourceArg {
 			return s.prepareResource(ctx, c, m, resourcePrefix+url.PathEscape(strings.TrimSpace(c.offer.arguments[a.Name])))
@@ -226,12 +237,18 @@ func (s *Server) prepareCompletion(ctx context.Context, c *caller, m *message) *
 				URI  string `json:"uri"`
 			} `json:"ref"`
 			Argument mcp.CompleteArgument `json:"argument"`
+			Context  struct {
+				Arguments map[string]string `json:"arguments"`
+			} `json:"context"`
 		} `json:"params"`
 	}
 	if err := json.Unmarshal(m.rest, &ask); err != nil {
 		return nil // the library's own answer
 	}
 	ref, argument := ask.Params.Ref, ask.Params.Argument
+	if done, no := s.completeTables(ctx, c, m, cmp.Or(ref.URI, ref.Name), ref.Type, argument, ask.Params.Context.Arguments); done {
+		return no
+	}
 	takes := ref.Type == "ref/resource" && ref.URI == resourceURI && argument.Name == "code" ||
 		ref.Type == "ref/prompt" && argument.Name == resourceArg && slices.ContainsFunc(s.own.Prompts, func(p prompt) bool {
 			return p.Name == ref.Name && len(p.Arguments) > 0 && p.Arguments[0].Name == resourceArg

@@ -51,7 +51,7 @@ func (s *Server) record(ctx context.Context, c caller, d *definition, r *Reply, 
 		call.Code = code
 	}
 	if c.trace != nil {
-		call.Rules, call.Bypass, call.Statements = c.trace.Rules(), c.trace.Bypass(), c.trace.Statements()
+		call.Rules, call.Bypass, call.Statements, call.Stages = c.trace.Rules(), c.trace.Bypass(), c.trace.Statements(), c.trace.Stages()
 	}
 	s.opts.Record(call)
 }
@@ -72,6 +72,7 @@ type Call struct {
 	Rules      []string // that decided about rows
 	Bypass     string   // who answers for it that row rules were bypassed, and why; "" is that none were
 	Statements []string // that ran, without their arguments; only for Fingerprint
+	Stages     []engine.Stage
 }
 
 // outcomeOf puts a code into one of the four outcomes of an audit (E-16).

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"os"
 	"strings"
 	"sync"
 	"time"
@@ -106,7 +107,8 @@ func (r *Remote) Close() error {
 // away says that the server cannot be asked. What went wrong is for the log alone.
 func away(ctx context.Context, err error) error {
 	p := &problem.Problem{Code: problem.Unavailable, Stage: problem.Database, Message: "the server that this tool is of cannot be asked", Hint: "call again later", RetryAfter: 5, Err: err}
-	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+	// The HTTP client has the same time, and either of the two clocks may be first.
+	if errors.Is(ctx.Err(), context.DeadlineExceeded) || errors.Is(err, context.DeadlineExceeded) || os.IsTimeout(err) {
 		p.Code, p.Message, p.RetryAfter = problem.Timeout, "the server that this tool is of took too long", 0
 	}
 	return problem.List{p}

@@ -259,8 +259,8 @@ func TestToolsAreSmall(t *testing.T) {
 // A3: what clients are told about the tools changes only on purpose, and the log names it.
 func TestToolsHash(t *testing.T) {
 	for lang, want := range map[string]string{
-		"en": "759b4af7924ab9a66feb2420d57abcff89987cfcaad1c454b51e591662fb0a13",
-		"zh": "bc763e03b994edddb0d560d565ec810b657920c38d848716811bb9e077fa60b8",
+		"en": "7424b8d68fb721ebee4a030a0e0ab14252bfd21dc6665e79576a8c79d0d396ac",
+		"zh": "db399811e61cf12290bdd00d20e007d20b9a072ef1f27bf7bfa7bdc281892fef",
 	} {
 		log, lines := quietLog()
 		s := newServer(t, newFake(), Options{Lang: lang, Log: log})

@@ -135,3 +135,20 @@ func TestLogged(t *testing.T) {
 		}
 	}
 }
+
+// A user whose agent was deleted still sees what belongs to it: the agent of a user is who the user is, whatever became of
+// the agent's own row (B.2, SELF). The row itself is shown to nobody.
+func TestAgentWasDeleted(t *testing.T) {
+	testdb.Each(t, func(t *testing.T, on testdb.Engine) {
+		p := open(t, on)
+		before := p.ask(t, "agent", "contract.list.query", `{}`)
+		testdb.Exec(t, on, p.dsn["m0"], "UPDATE agent SET soft_delete = 1 WHERE id = 10")
+		after := p.ask(t, "agent", "contract.list.query", `{}`)
+		if strings.ReplaceAll(before, "北京D类代理", "未查询到") != after {
+			t.Errorf("before %s\nafter %s", before, after)
+		}
+		if got := p.ask(t, "agent", "agent.list.query", `{"id":10}`); !strings.Contains(got, `"total":0`) {
+			t.Errorf("%s", got)
+		}
+	})
+}

@@ -14,10 +14,12 @@ import (
 	"resq/schema/problem"
 )
 
-// A shownAdmin is an admin with the password that was made for it, if one was.
+// A shownAdmin is an admin with what was made for it and is shown this once.
 type shownAdmin struct {
 	*registry.Admin
 	Password string `json:"password,omitempty"`
+	Secret   string `json:"totp_secret,omitempty"`  // of its one-time passwords
+	Address  string `json:"totp_address,omitempty"` // by which authenticators take it
 }
 
 func adminCommand() *cobra.Command {
@@ -40,6 +42,13 @@ func adminCommand() *cobra.Command {
 		Use: "password NAME", Short: "Give a login another password, and end its sessions", Args: cobra.ExactArgs(1),
 		Long: "Give a login another password, print it, and end its sessions. With --stdin it is the first line of standard input.",
 	}
+	var off bool
+	totp := &cobra.Command{
+		Use: "totp NAME", Short: "Ask a login for one-time passwords, too", Args: cobra.ExactArgs(1),
+		Long: "Make a secret of one-time passwords (RFC 6238: SHA-1, six digits, thirty seconds) for a login, print it once, and end its\n" +
+			"sessions: from now on a login takes the password and a code of an authenticator. With --off it takes the password alone.",
+	}
+	totp.Flags().BoolVar(&off, "off", false, "ask for the password alone")
 	create.Flags().BoolVar(&created, "stdin", false, "read the password from standard input")
 	password.Flags().BoolVar(&changed, "stdin", false, "read the password from standard input")
 	cmd.AddCommand(
@@ -49,7 +58,7 @@ func adminCommand() *cobra.Command {
 				return nil, err
 			}
 			a, err := ctl.CreateAdmin(ctx, args[0], role, word)
-			return shownAdmin{a, shown}, err
+			return shownAdmin{Admin: a, Password: shown}, err
 		}),
 		controlCommand(&cobra.Command{Use: "list", Short: "List logins", Args: cobra.NoArgs}, func(ctx context.Context, ctl *registry.Control, _ *config, _ []string) (any, error) {
 			return ctl.Admins(ctx)
@@ -62,7 +71,15 @@ func adminCommand() *cobra.Command {
 				return nil, err
 			}
 			a, err := ctl.SetPassword(ctx, args[0], word)
-			return shownAdmin{a, shown}, err
+			return shownAdmin{Admin: a, Password: shown}, err
+		}),
+		controlCommand(totp, func(ctx context.Context, ctl *registry.Control, _ *config, args []string) (any, error) {
+			a, secret, err := ctl.SetTOTP(ctx, args[0], !off)
+			x := shownAdmin{Admin: a, Secret: secret}
+			if secret != "" {
+				x.Address = registry.TOTPAddress(args[0], secret)
+			}
+			return x, err
 		}),
 	)
 	return cmd
@@ -71,7 +88,7 @@ func adminCommand() *cobra.Command {
 func adminStatus(name, short string, enabled bool) *cobra.Command {
 	return controlCommand(&cobra.Command{Use: name + " NAME", Short: short, Args: cobra.ExactArgs(1)}, func(ctx context.Context, ctl *registry.Control, _ *config, args []string) (any, error) {
 		a, err := ctl.EnableAdmin(ctx, args[0], enabled)
-		return shownAdmin{a, ""}, err
+		return shownAdmin{Admin: a}, err
 	})
 }
 

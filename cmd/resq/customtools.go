@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -92,10 +93,11 @@ func validateToolsCommand() *cobra.Command {
 		Use:   "validate-tools PATH…",
 		Short: "Check files of tools",
 		Long: "Check files of tools as a start with MCP_CUSTOM_TOOLS does: their form, each statement of a SQL tool, and names that stand in\n" +
-			"several files. No database is opened, unless --connect asks to prepare every statement there, on the connections of --catalog.",
+			"several files. QUERY_ALLOWED_SCHEMAS holds as it does there. No database is opened, unless --connect asks to prepare every statement there,\n" +
+			"on the connections of --catalog, and to look for the columns of filters and masks.",
 		Args: cobra.MinimumNArgs(1),
 	}
-	cmd.Flags().BoolVar(&connect, "connect", false, "also prepare every statement on its database")
+	cmd.Flags().BoolVar(&connect, "connect", false, "also prepare every statement on its database, and look for the columns of filters and masks")
 	cmd.Flags().BoolVar(&instructions, "allow-instructions", false, "admit descriptions that read like orders to the model")
 	cmd.Flags().StringArrayVar(&catalogs, "catalog", nil, "catalog `file or directory` with the connections and resources; may be repeated")
 	cmd.RunE = func(cmd *cobra.Command, paths []string) error {
@@ -106,7 +108,14 @@ func validateToolsCommand() *cobra.Command {
 
 func validateTools(cmd *cobra.Command, paths, catalogs []string, connect, instructions bool) error {
 	out, errOut := cmd.OutOrStdout(), cmd.ErrOrStderr()
-	reports, cat := schema.Validate(slices.Concat(catalogs, paths), schema.LoadOptions{Offline: !connect, Instructions: instructions})
+	c, err := readCustom(os.LookupEnv)
+	if err != nil {
+		return err
+	}
+	opts := schema.LoadOptions{Offline: !connect}
+	c.load(&opts)
+	opts.Instructions = instructions
+	reports, cat := schema.Validate(slices.Concat(catalogs, paths), opts)
 	if cat != nil && connect {
 		if err := prepareTools(cmd, cat, reports); err != nil {
 			return failure{err}
@@ -158,7 +167,13 @@ func prepareTools(cmd *cobra.Command, cat *schema.Catalog, reports []schema.File
 		return err
 	}
 	defer e.Close()
-	for _, p := range problem.From(e.PrepareTools(cmd.Context())) {
+	var found problem.List
+	for _, err := range []error{e.PrepareTools(cmd.Context()), e.CheckNotes(cmd.Context())} {
+		if err != nil {
+			found = append(found, problem.From(err)...)
+		}
+	}
+	for _, p := range found {
 		for i := range reports {
 			if strings.HasPrefix(p.At, reports[i].File+":") {
 				reports[i].Problems = append(reports[i].Problems, p)

@@ -39,6 +39,44 @@ func TestValidateTools(t *testing.T) {
 	}
 }
 
+// QUERY_ALLOWED_SCHEMAS holds as at a start, on connections and without any (D-063, D-065).
+func TestValidateToolsSchemas(t *testing.T) {
+	dir := t.TempDir()
+	tools := write(t, dir, "t.yaml", "version: 1\ntools:\n  - {name: far, title: t, description: d, sql: SELECT id FROM erp.orders}\n  - {name: near, title: t, description: d, sql: SELECT id FROM sales.orders}\n")
+	catalog := write(t, dir, "c.yaml", "version: 1\nconnections: {default: {driver: postgres, dsn: \"${NOWHERE}\"}}\n")
+	t.Setenv("QUERY_ALLOWED_SCHEMAS", "SALES")
+	for _, more := range [][]string{nil, {"--catalog", catalog}} {
+		code, out, errOut := resq(t, "", append(append([]string{"validate-tools"}, more...), tools)...)
+		if code != 1 || !strings.Contains(errOut, "FAIL "+tools+":3:") || strings.Count(errOut, "FAIL") != 1 || !strings.Contains(errOut, "is in a schema that the connection does not allow") {
+			t.Errorf("%v: exit %d\n%s%s", more, code, out, errOut)
+		}
+	}
+	t.Setenv("QUERY_ALLOWED_SCHEMAS", "sales,ERP")
+	if code, out, errOut := resq(t, "", "validate-tools", tools); code != 0 {
+		t.Errorf("exit %d\n%s%s", code, out, errOut)
+	}
+}
+
+// With --connect filters and masks of columns that a table does not have are told; a table that is nowhere is none of that
+// (D-065).
+func TestValidateToolsNotes(t *testing.T) {
+	testdb.Each(t, func(t *testing.T, on testdb.Engine) {
+		dsn := testdb.Create(t, on, "CREATE TABLE orders (id INT PRIMARY KEY, flag VARCHAR(1));\n")
+		dir := t.TempDir()
+		catalog := write(t, dir, "c.yaml", "version: 1\nconnections: {default: {dsn: \""+dsn+"\"}}\n")
+		notes := write(t, dir, "n.yaml", "version: 1\nannotations:\n  orders: {filters: [{sql: \"FLAG = 'D'\", columns: [FLAG]}, {sql: \"GONE = 1\", columns: [GONE]}]}\n"+
+			"  elsewhere: {filters: [{sql: x = 1, columns: [x]}]}\nmasking:\n  orders: {FLAG: redact, NUMBER: last4}\n")
+		code, out, errOut := resq(t, "", "validate-tools", "--connect", "--catalog", catalog, notes)
+		if code != 1 || strings.Count(errOut, "FAIL") != 2 || !strings.Contains(errOut, "FAIL "+notes+":3:88: the table \"orders\" on \"default\" has no column \"GONE\", which a filter names") ||
+			!strings.Contains(errOut, "FAIL "+notes+":6:26: the table \"orders\" on \"default\" has no column \"NUMBER\", which a mask names") {
+			t.Errorf("exit %d\n%s%s", code, out, errOut)
+		}
+		if code, out, errOut := resq(t, "", "validate-tools", "--catalog", catalog, notes); code != 0 {
+			t.Errorf("without --connect: exit %d\n%s%s", code, out, errOut)
+		}
+	})
+}
+
 // With --connect the databases have their word, too (D-064).
 func TestValidateToolsConnect(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, on testdb.Engine) {

@@ -77,7 +77,7 @@ func newJournal(c *config, a *audit, ctl *registry.Control, asks bool) (*registr
 func keptCall(c *server.Call) registry.Call {
 	k := registry.Call{
 		Time: c.Time, Request: c.RequestID, Tool: c.Tool, Arguments: c.Arguments, Outcome: c.Outcome, Code: string(c.Code), Rows: c.Rows, Took: c.Took,
-		Client: c.Client, Version: c.Version, Rules: c.Rules, Bypass: c.Bypass, Statements: c.Statements,
+		Client: c.Client, Version: c.Version, Rules: c.Rules, Bypass: c.Bypass, Statements: c.Statements, Stages: c.Stages,
 	}
 	if w := c.Who; w != nil {
 		k.Token, k.Key, k.User, k.Principal = w.Token, w.Key, w.User, w.Name

@@ -156,8 +156,12 @@ func builtinOf(t server.ListedTool) (registry.Callable, error) {
 func callableOf(cat *schema.Catalog, t *schema.Tool, lang string) registry.Callable {
 	x := registry.Callable{Name: registry.NamespacePreset + "/" + t.Name, Description: t.Description.In(lang), Type: registry.TypeTool, Source: "custom", Input: t.Input(lang), Output: t.Output(),
 		ReadOnly: t.ReadOnly, Writes: !t.ReadOnly, Config: cat.Config(t)}
+	for _, s := range t.Slots {
+		x.Bindings = append(x.Bindings, registry.Binding{Slot: s.Name, ResourceType: s.Type, Mode: s.Binding, Access: s.Access})
+	}
 	read := func(slot string, r *schema.Read) {
-		if r != nil && r.Source != nil {
+		filled := func(s *schema.Slot) bool { return s.Name == slot || slices.Contains(s.To, r.Source.Code) }
+		if r != nil && r.Source != nil && !slices.ContainsFunc(t.Slots, filled) {
 			kind := "table"
 			if r.Source.View {
 				kind = "view"
@@ -170,6 +174,9 @@ func callableOf(cat *schema.Catalog, t *schema.Tool, lang string) registry.Calla
 		x.Name, x.Source, x.Config = registry.NamespaceBuiltin+"/"+t.Name, "builtin", "builtin: "+t.Name+"\n"
 	case t.SQL != nil:
 		x.Name = registry.NamespaceSQL + "/" + t.Name
+		if len(t.Slots) > 0 {
+			break
+		}
 		mode := "static"
 		switch {
 		case t.SQL.Context != "":

@@ -26,6 +26,7 @@ resources:
   - {code: Item, table: item, key: id, writes: [create, update, delete], fields: {id: integer, name: {type: string, maxLength: 20}}, validations: [{name: item.kept, mode: informational}]}
 tools:
   - {name: item.list, description: All items., shape: list, source: Item, columns: [id, name]}
+  - {name: item.any, description: How many., shape: count, slots: {what: {type: table, binding: parameter, to: [Item]}}, source: what}
   - {name: item.kept, type: validation, description: Items stay., shape: count, source: Item, params: {id: {type: integer}}, transform: '{"passed": output.count == 1}'}
 `)
 		config := write(t, dir, "resq.yaml", "control: {dsn: \"CONTROL\"}\n")
@@ -97,6 +98,10 @@ tools:
 		has(run(exitOK, "tool", "list", "--type", "tool"), "builtin/res-update", "write, undoable", "biz/item.list", "shop/item.count")
 		has(run(exitOK, "tool", "list", "--format", "json", "--namespace", "builtin", "res-(query|delete)"), `"name": "builtin/res-query"`, `"binding_mode": "parameter"`, `"access_level": "read_write"`)
 		has(run(exitOK, "tool", "show", "biz/item.list"), "slot source", "table by static, read_only", "name: item.list")
+		if text := run(exitOK, "tool", "show", "biz/item.any"); !strings.Contains(text, "slot what") || !strings.Contains(text, "table by parameter, read_only") || strings.Contains(text, "slot source") {
+			t.Errorf("the slots of a tool with slots:\n%s", text)
+		}
+		has(run(exitOK, "call", "item.any", `{"what":"Item"}`, "--catalog", catalog), `{"count":2}`)
 		if text := run(exitOK, "validation", "list"); strings.Contains(text, "item.list") || !strings.Contains(text, "validation/item.kept") {
 			t.Errorf("validations are\n%s", text)
 		}

@@ -58,8 +58,10 @@ func (p *printer) Param(x *sqltext.Param) {
 func (p *printer) Shadows(t *sqltext.Table) bool { return p.f.Shadows[t] != nil }
 
 // Shadow writes it.
-func (p *printer) Shadow(t *sqltext.Table) {
-	s, w := p.f.Shadows[t], p.w
+func (p *printer) Shadow(t *sqltext.Table) { p.w.shadow(p.f.Shadows[t], false) }
+
+// shadow writes it. Counted are values themselves, and not their images; only Profile counts, and gives none of them.
+func (w *Writer) shadow(s *plan.Shadow, counted bool) {
 	w.SQL("(SELECT ")
 	cols := s.Columns()
 	if len(cols) == 0 {
@@ -67,7 +69,7 @@ func (p *printer) Shadow(t *sqltext.Table) {
 	}
 	w.Commas(len(cols), func(i int) {
 		column := func(w *Writer) { w.Alias('s', s.Alias()).SQL(".").Ident(cols[i].Column) }
-		if cols[i].Mask == "" {
+		if cols[i].Mask == "" || counted {
 			column(w)
 		} else {
 			w.d.Masked(w, column, cols[i].Mask)

@@ -25,6 +25,21 @@ const (
 	Gone               // the connection broke
 )
 
+// A Derived is a table of a database that shows rows of others, such as a view.
+type Derived struct {
+	Schema, Table string
+	Of            string // a text that names the others, such as the view's own; "" is not known
+}
+
+// DerivedOf makes them of their schemas, names and texts.
+func DerivedOf(rows [][3]string) []Derived {
+	list := make([]Derived, len(rows))
+	for i, r := range rows {
+		list[i] = Derived{Schema: r[0], Table: r[1], Of: r[2]}
+	}
+	return list
+}
+
 // Effects are what a database does by itself when rows of a table change.
 type Effects struct {
 	Triggers bool

@@ -46,9 +46,9 @@ func device(out map[string][]row) {
 		if i%3 != 0 {
 			r["imsi"] = fmt.Sprintf("46000%05d", i)
 		}
-		if i <= 4 {
+		if i <= 5 {
 			out["networkcard"] = append(out["networkcard"], row{"id": n, "imsi": fmt.Sprintf("46000%05d", i), "iccid": "8986" + n, "msisdn": "1064" + n,
-				"factory_type": "华智", "carrier": "移动", "data_balance": "512.50", "data_usage": "11.25"})
+				"factory_type": "华智", "carrier": "移动", "data_balance": "512.50", "data_usage": "11.25", "soft_delete": strconv.Itoa(i / 5)})
 		}
 		if i == 130 {
 			r["soft_delete"] = "1"
@@ -132,9 +132,9 @@ warehouse_type: id=1 name=销售出库 direction=1
 warehouse_type: id=2 name=采购入库 direction=0
 warehouse_out: id=901 out_order_no=CK0001 mall_order_no=SC20260901001 agent_id=10 warehouse_type_id=1 out_count=21 goods_count=2 order_state=3 send_mode=0 logistics_name=德邦 logistics_order_no=DB0001 address_id=801 out_date=2026-09-11~23:59:59 apply_user_id=2 apply_user_name=李代理 apply_time=2026-09-10~08:00:00 use_customer_type=2 use_customer_id=301 use_customer_name=朝阳物业 out_synchronize_state=1 asset_synchronize_state=-1 certificate_memo=凭证齐全 memo=送货 create_id=2 create_time=2026-09-10~08:00:00 modify_time=2026-09-11~08:00:00
 warehouse_out: id=902 out_order_no=CK0002 allocation_order_no=DB0902 agent_id=20 warehouse_type_id=1 out_count=5 goods_count=1 order_state=2 send_mode=1 deliver_name=小赵 deliver_number=13400000902 apply_user_id=1 apply_user_name=总部管理员 apply_time=2026-09-12~00:00:00 use_customer_type=0 out_synchronize_state=0 asset_synchronize_state=0 create_id=1 create_time=2026-09-12~00:00:00
-warehouse_out: id=903 out_order_no=CK0003 agent_id=40 warehouse_type_id=9 out_count=1 goods_count=1 order_state=0 apply_user_id=4 apply_user_name=无归属代理 apply_time=2026-09-13~08:00:00 use_customer_type=1 use_customer_id=40 use_customer_name=深圳代理 out_synchronize_state=2 asset_synchronize_state=1 create_id=4 create_time=2026-09-13~08:00:00
-warehouse_out: id=904 out_order_no=CK0004 agent_id=30 warehouse_type_id=1 out_count=2 goods_count=1 order_state=1 apply_user_id=99 apply_user_name=外部 apply_time=2026-09-14~08:00:00 create_time=2026-09-14~08:00:00
-warehouse_out: id=905 out_order_no=CK0005 agent_id=40 warehouse_type_id=1 order_state=5 apply_time=2026-09-15~08:00:00 create_time=2026-09-15~08:00:00
+warehouse_out: id=903 out_order_no=CK0003 agent_id=40 warehouse_type_id=9 out_count=1 goods_count=1 order_state=0 apply_user_id=4 apply_user_name=无归属代理 apply_time=2026-09-12~23:59:59 use_customer_type=1 use_customer_id=40 use_customer_name=深圳代理 out_synchronize_state=2 asset_synchronize_state=1 create_id=4 create_time=2026-09-13~08:00:00
+warehouse_out: id=904 out_order_no=CK0004 agent_id=30 warehouse_type_id=1 out_count=2 goods_count=1 order_state=1 apply_user_id=99 apply_user_name=外部 apply_time=2026-09-13~00:00:00 create_time=2026-09-14~08:00:00
+warehouse_out: id=905 out_order_no=CK0005 agent_id=40 warehouse_type_id=1 order_state=5 out_date=2026-09-12~00:00:00 apply_time=2026-09-15~08:00:00 create_time=2026-09-15~08:00:00
 warehouse_out: id=906 out_order_no=CK0006 agent_id=10 warehouse_type_id=1 order_state=4 apply_time=2026-09-16~08:00:00 create_time=2026-09-16~08:00:00 soft_delete=1
 warehouse_out_details: id=1 out_id=901 parent_id=0 material_id=61 material_code=M61 material_name=大卷纸 material_index=0 warehouse_id=81 count=20 price=5.00 out_user_id=2 out_user_name=李代理 out_time=2026-09-11~10:00:00 confirm_state=1
 warehouse_out_details: id=2 out_id=901 parent_id=0 material_id=62 material_code=M62 material_name=出纸机 material_index=0 warehouse_id=82 count=1 price=300.00 out_user_id=1 out_user_name=总部管理员 out_time=2026-09-11~11:00:00 confirm_state=1
@@ -152,33 +152,39 @@ warehouse_out_audit_process: id=4 out_id=902 operation_type=1 schedule_state=1 u
 warehouse_out_audit_process: id=5 out_id=905 operation_type=1 schedule_state=2 user_id=4 user_name=无归属代理 operate_time=2026-09-15~09:00:00
 warehouse_out_audit_process: id=6 out_id=903 operation_type=3 schedule_state=1 user_id=2 user_name=李代理
 warehouse_out_audit_process: id=7 out_id=902 operation_type=2 schedule_state=2 user_id=2 user_name=李代理 operate_time=2026-09-12~09:00:00
-warehouse_in: id=951 in_order_no=RK0001 out_order_no=CK0001 agent_id=10 warehouse_type_id=2 in_count=3 goods_count=2 order_state=3 send_mode=0 in_date=2026-09-20~23:59:59 apply_user_id=2 apply_user_name=李代理 apply_time=2026-09-19~08:00:00 in_synchronize_state=1 asset_synchronize_state=0 memo=入库 create_time=2026-09-19~08:00:00
+warehouse_out_audit_process: id=8 out_id=905 operation_type=1 schedule_state=1 user_id=2 user_name=李代理 soft_delete=1
+warehouse_in: id=951 in_order_no=RK0001 out_order_no=CK0001 agent_id=10 warehouse_type_id=2 in_count=3 goods_count=2 order_state=3 send_mode=0 in_date=2026-09-24~23:59:59 apply_user_id=2 apply_user_name=李代理 apply_time=2026-09-20~23:59:59 in_synchronize_state=1 asset_synchronize_state=0 memo=入库 create_time=2026-09-19~08:00:00
 warehouse_in: id=952 in_order_no=RK0002 allocation_order_no=DB0902 agent_id=20 warehouse_type_id=2 in_count=5 goods_count=1 order_state=2 apply_user_id=1 apply_user_name=总部管理员 apply_time=2026-09-21~00:00:00 in_synchronize_state=0 asset_synchronize_state=-1 create_time=2026-09-21~00:00:00
 warehouse_in: id=953 in_order_no=RK0003 mall_order_no=SC20260905001 agent_id=40 order_state=0 apply_time=2026-09-22~08:00:00 create_time=2026-09-22~08:00:00
-warehouse_in: id=954 in_order_no=RK0004 remove_order_no=CJ0001 agent_id=30 order_state=1 apply_time=2026-09-23~08:00:00 create_time=2026-09-23~08:00:00
+warehouse_in: id=954 in_order_no=RK0004 remove_order_no=CJ0001 agent_id=30 order_state=1 in_date=2026-09-25~00:00:00 apply_time=2026-09-23~08:00:00 create_time=2026-09-23~08:00:00
 warehouse_in: id=955 in_order_no=RK0005 agent_id=10 order_state=4 apply_time=2026-09-24~08:00:00 create_time=2026-09-24~08:00:00 soft_delete=1
-warehouse_in_details: id=1 in_id=951 parent_id=0 material_id=61 material_define_id=71 material_code=M61 material_name=大卷纸 material_index=0 warehouse_id=81 count=1 price=5.00 in_user_id=2 in_user_name=李代理 in_time=2026-09-20~10:00:00 confirm_state=1
-warehouse_in_details: id=2 in_id=951 parent_id=0 material_id=61 material_define_id=71 material_code=M61 material_name=大卷纸 material_index=0 warehouse_id=81 count=2 price=6.00 in_user_id=2 in_user_name=李代理 in_time=2026-09-20~11:00:00 confirm_state=1
+warehouse_in_details: id=1 in_id=951 parent_id=0 material_id=61 material_define_id=71 material_code=M61 material_name=大卷纸 material_index=0 warehouse_id=81 count=1 price=5.00 in_user_id=2 in_user_name=李代理 in_time=2026-09-24~10:00:00 confirm_state=1
+warehouse_in_details: id=2 in_id=951 parent_id=0 material_id=61 material_define_id=71 material_code=M61 material_name=大卷纸 material_index=0 warehouse_id=81 count=2 price=6.00 in_user_id=2 in_user_name=李代理 in_time=2026-09-24~11:00:00 confirm_state=1
 warehouse_in_details: id=3 in_id=951 parent_id=0 material_id=61 material_define_id=71 material_code=M61 material_name=大卷纸 material_index=0 warehouse_id=82 count=4 price=5.00 confirm_state=0
 warehouse_in_details: id=4 in_id=951 parent_id=1 material_id=61 material_define_id=71 material_code=M61 material_name=大卷纸 warehouse_id=81 count=1 sn_code=SN0009
 warehouse_in_details: id=5 in_id=954 parent_id=0 material_id=61 material_define_id=71 material_name=大卷纸 material_index=0 warehouse_id=83 count=1 price=5.00
-warehouse_in_audit_process: id=1 in_id=951 operation_type=1 schedule_state=2 user_id=1 user_name=总部管理员 remark=同意 operate_time=2026-09-19~09:00:00
+warehouse_in_details: id=6 in_id=953 parent_id=0 material_id=61 material_define_id=71 material_name=旧行 material_index=0 warehouse_id=81 count=1 price=5.00 soft_delete=1
+warehouse_in_audit_process: id=1 in_id=951 operation_type=1 schedule_state=2 user_id=1 user_name=总部管理员 remark=同意 operate_time=2026-09-21~09:00:00
 warehouse_in_audit_process: id=2 in_id=952 operation_type=2 schedule_state=1 user_id=2 user_name=李代理
 warehouse_in_audit_process: id=3 in_id=953 operation_type=1 schedule_state=1 user_id=4 user_name=无归属代理
+warehouse_in_audit_process: id=4 in_id=953 operation_type=1 schedule_state=1 user_id=2 user_name=李代理 soft_delete=1
 warehouse_allocation: id=981 allocation_order_no=DB0902 op_type=0 order_state=2 agent_id=20 out_warehouse_id=82 in_warehouse_id=81 allocation_count=5 apply_user_id=1 apply_user_name=总部管理员 apply_time=2026-09-11~08:00:00 next_user_name=李代理 in_user_name=李代理 out_user_name=赵沪 create_time=2026-09-11~08:00:00
 warehouse_allocation: id=982 allocation_order_no=CG0001 op_type=1 order_state=0 agent_id=10 out_warehouse_id=81 in_warehouse_id=99 allocation_count=1 apply_user_id=2 apply_user_name=李代理 apply_time=2026-09-25~08:00:00 create_time=2026-09-25~08:00:00
+warehouse_allocation: id=983 allocation_order_no=DB0983 op_type=0 order_state=0 agent_id=10 out_warehouse_id=81 in_warehouse_id=82 allocation_count=1 apply_user_id=2 apply_user_name=李代理 apply_time=2026-09-26~08:00:00 create_time=2026-09-26~08:00:00 soft_delete=1
 warehouse_allocation_audit_process: id=1 allocation_id=981 operation_type=1 schedule_state=1 user_id=2 user_name=李代理
 warehouse_allocation_audit_process: id=2 allocation_id=982 operation_type=1 schedule_state=2 user_id=2 user_name=李代理 operate_time=2026-09-25~09:00:00
+warehouse_allocation_audit_process: id=3 allocation_id=983 operation_type=1 schedule_state=1 user_id=2 user_name=李代理
+warehouse_allocation_audit_process: id=4 allocation_id=981 operation_type=1 schedule_state=1 user_id=1 user_name=总部管理员 soft_delete=1
 warehouse_in_out_pic: id=1 biz_type=out biz_id=901 pic_type=application file_name=申请.jpg bucket=wms object_key=out/1.jpg
 warehouse_in_out_pic: id=2 biz_type=out biz_id=901 pic_type=confirmation file_name=确认.jpg bucket=wms object_key=out/2.jpg
 warehouse_in_out_pic: id=3 biz_type=out biz_id=901 pic_type=certificate file_name=凭证.jpg bucket=wms object_key=out/3.jpg
 warehouse_in_out_pic: id=4 biz_type=in biz_id=951 pic_type=application file_name=入库申请.jpg bucket=wms object_key=in/1.jpg
 warehouse_in_out_pic: id=5 biz_type=delivery biz_id=991 pic_type=sign process_id=1 file_name=签收.jpg bucket=wms object_key=sign/1.jpg
-delivery_order: id=991 delivery_order_no=SH0001 source_order_no=CK0001 order_type=1 order_state=1 send_mode=0 apply_agent_id=10 agent_id=11 agent_name=北京二级代理 property_id=301 property_name=朝阳物业 district_id=501 district_name=建国小区 apply_user_id=2 apply_user_name=李代理 apply_time=2026-09-12~23:59:59 complete_time=2026-09-13~10:00:00 logistics_name=德邦 logistics_order_no=DB0001 logistics_state=7 mall_order_no=SC20260901001 memo=已签收 create_time=2026-09-01~08:00:00
+delivery_order: id=991 delivery_order_no=SH0001 source_order_no=CK0001 order_type=1 order_state=1 send_mode=0 apply_agent_id=10 agent_id=11 agent_name=北京二级代理 property_id=301 property_name=朝阳物业 district_id=501 district_name=建国小区 apply_user_id=2 apply_user_name=李代理 apply_time=2026-09-12~23:59:59 complete_time=2026-09-13~23:59:59 logistics_name=德邦 logistics_order_no=DB0001 logistics_state=7 mall_order_no=SC20260901001 memo=已签收 create_time=2026-09-01~08:00:00
 delivery_order: id=992 delivery_order_no=SH0002 source_order_no=ZJ0002 order_type=0 order_state=0 send_mode=1 apply_agent_id=20 agent_id=20 agent_name=上海代理 property_id=303 property_name=浦东物业 district_id=503 district_name=陆家嘴小区 apply_user_id=1 apply_user_name=总部管理员 apply_time=2026-09-13~00:00:00 deliver_name=小赵 deliver_number=13400000992 create_time=2026-09-02~08:00:00
 delivery_order: id=993 delivery_order_no=SH0003 source_order_no=ZJ0003 order_type=0 order_state=2 apply_agent_id=30 agent_id=30 agent_name=广州分公司 property_id=304 property_name=天河物业 district_name=天河小区 apply_user_name=钱粤 apply_time=2026-09-14~08:00:00 create_time=2026-09-03~08:00:00
 delivery_order: id=994 delivery_order_no=SH0004 source_order_no=ZJ0004 order_type=0 order_state=0 send_mode=1 apply_agent_id=40 agent_id=40 agent_name=深圳代理 property_id=399 district_name=南山小区 apply_time=2026-09-15~08:00:00 create_time=2026-09-04~08:00:00
-delivery_order: id=995 delivery_order_no=SH0005 source_order_no=ZJ0005 order_type=0 order_state=0 send_mode=1 apply_agent_id=40 agent_id=40 agent_name=深圳代理 property_id=302 property_name=海淀物业 district_name=中关村小区 apply_time=2026-09-16~08:00:00 create_time=2026-09-05~08:00:00
+delivery_order: id=995 delivery_order_no=SH0005 source_order_no=ZJ0005 order_type=0 order_state=1 send_mode=1 apply_agent_id=40 agent_id=40 agent_name=深圳代理 property_id=302 property_name=海淀物业 district_name=中关村小区 apply_time=2026-09-16~08:00:00 complete_time=2026-09-14~00:00:00 create_time=2026-09-05~08:00:00
 delivery_order: id=996 delivery_order_no=SH0006 order_type=0 order_state=0 apply_agent_id=10 agent_id=10 apply_time=2026-09-17~08:00:00 create_time=2026-09-06~08:00:00 soft_delete=1
 delivery_order_process: id=1 delivery_id=991 operation_type=1 schedule_state=2 user_id=2 user_name=李代理 remark=签收 operate_time=2026-09-13~10:00:00
 delivery_order_process: id=2 delivery_id=994 operation_type=1 schedule_state=1 user_id=2 user_name=李代理

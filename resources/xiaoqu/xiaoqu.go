@@ -11,7 +11,7 @@ import (
 )
 
 // Version changes with what the databases hold.
-const Version = 1
+const Version = 2
 
 // Connections are the databases, in the order of the catalog.
 var Connections = []string{"m0", "m1", "m2", "svc"}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"strconv"
 	"strings"
 	"time"
 
@@ -28,7 +29,36 @@ type auditData struct {
 	Report *registry.Report
 	Broken string
 	Call   *registry.KeptCall
+	Stages []stageTook
 }
+
+// A stageTook is what a stage of a call took, with its share as a bar.
+type stageTook struct {
+	Name string
+	Took string
+	W    int
+}
+
+// stagesOf reads the stages of a kept call.
+func stagesOf(text string) []stageTook {
+	var out []stageTook
+	most := 1
+	for _, s := range strings.Fields(text) {
+		name, micros, _ := strings.Cut(s, "=")
+		n, err := strconv.Atoi(micros)
+		if err != nil {
+			continue
+		}
+		most = max(most, n)
+		out = append(out, stageTook{name, strconv.FormatFloat(float64(n)/1000, 'f', 3, 64) + " ms", n})
+	}
+	for i := range out {
+		out[i].W = max(1, out[i].W*stageWidth/most)
+	}
+	return out
+}
+
+const stageWidth = 160
 
 func (c *Console) audit(v *visit) error {
 	q := v.r.URL.Query()
@@ -101,7 +131,7 @@ func (c *Console) story(v *visit) error {
 	if len(list) == 0 {
 		return &problem.Problem{Code: problem.NotFound, Message: "no call " + problem.Quote(id) + " is kept"}
 	}
-	d := auditData{Call: &list[0]}
+	d := auditData{Call: &list[0], Stages: stagesOf(list[0].Stages)}
 	if d.Lines, err = c.lines(v.r.Context(), func(e *registry.Entry) bool { return e.Request == id && id != "" }); err != nil {
 		return err
 	}

@@ -19,6 +19,7 @@ func TestBrowser(t *testing.T) {
 			continue // the pages are the same, and TestStory tells the story there
 		}
 		t.Run(e.Name, func(t *testing.T) {
+			t.Parallel() // most of the time is waiting
 			b := newBench(t, e)
 			b.key()
 			if _, err := b.control.CreateAdmin(t.Context(), "agent", registry.RoleApprover, password); err != nil {

@@ -127,7 +127,7 @@ func diagramOf(list []*schema.Resource) *diagram {
 		visit(r)
 	}
 	columns := max(1, int(math.Ceil(math.Sqrt(float64(len(order))))))
-	d := &diagram{Width: columns*(boxWidth+gapX) + gapX/2, Height: (len(order)+columns-1)/columns*(boxHeight+gapY) + gapY/2}
+	d := &diagram{Width: columns * (boxWidth + gapX), Height: (len(order) + columns - 1) / columns * (boxHeight + gapY)}
 	at := map[*schema.Resource]box{}
 	for i, r := range order {
 		col, row := i%columns, i/columns

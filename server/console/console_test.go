@@ -64,7 +64,9 @@ func newBench(t *testing.T, e testdb.Engine) *bench {
 		rows = append(rows, fmt.Sprintf("(%d, 'note %d', '13800001%03d')", id, id, id))
 	}
 	dsn := testdb.Create(t, e, "CREATE TABLE note (id INTEGER PRIMARY KEY, name VARCHAR(200) NOT NULL, phone VARCHAR(20) NOT NULL)",
-		"INSERT INTO note VALUES (1, '"+strings.ReplaceAll(injected, "'", "''")+"', '13812345678')", "INSERT INTO note VALUES "+strings.Join(rows, ", "))
+		"INSERT INTO note VALUES (1, '"+strings.ReplaceAll(injected, "'", "''")+"', '13812345678')", "INSERT INTO note VALUES "+strings.Join(rows, ", "),
+		"CREATE TABLE tag (id INTEGER PRIMARY KEY, note_id INTEGER NOT NULL, label VARCHAR(50) NOT NULL, made_on DATE NOT NULL, weight INTEGER NOT NULL)",
+		"INSERT INTO tag VALUES (1, 2, 'red', '2026-01-01', 3), (2, 2, 'blue', '2026-01-02', 5), (3, 3, 'red', '2026-01-03', 4)")
 	catalog := fmt.Sprintf(`version: 1
 connections:
   main: {driver: %s, dsn: %q, mode: write}
@@ -79,7 +81,26 @@ resources:
       id: {type: integer}
       name: {type: string, maxLength: 200}
       phone: {type: string, maxLength: 20, mask: last4}
+  - code: Tag
+    table: tag
+    connection: main
+    key: id
+    fields: {id: integer, note_id: {type: integer, references: Note.id}, label: {type: string, maxLength: 50}, made_on: date, weight: integer}
   - {code: Memo, table: note, connection: main, key: id, writes: [update], confirm: token, fields: {id: integer, name: {type: string, maxLength: 200}}}
+tools:
+  - name: tag.list
+    title: {en: Tags, zh: 标签}
+    description: {en: Lists tags by a part of their label., zh: 按名称列出标签}
+    category: office
+    shape: list
+    source: Tag
+    params:
+      label: {type: string, match: contains, maxLength: 50, description: Part of the label}
+      weight: {type: integer, min: 0}
+      day: {type: date, field: made_on}
+      color: {type: enum, values: [red, blue], field: label}
+    order: [id]
+    columns: [id, label, weight]
 `, e.Name, dsn)
 	cat, err := schema.LoadFS(fstest.MapFS{"main.yaml": {Data: []byte(catalog)}}, schema.LoadOptions{})
 	if err != nil {
@@ -101,9 +122,6 @@ resources:
 	if err := b.engine.Migrate(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if b.server, err = server.New(b.engine, server.Options{Local: requester, Log: log, Secret: secret}); err != nil {
-		t.Fatal(err)
-	}
 	if b.control, err = registry.OpenControl(t.Context(), registry.ControlOptions{
 		DSN: testdb.Create(t, e), Drivers: drivers, Secret: secret, Log: log, Now: b.clock,
 	}); err != nil {
@@ -111,6 +129,18 @@ resources:
 	}
 	t.Cleanup(func() { _ = b.control.Close() })
 	if _, err := b.control.Up(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	journal := registry.NewJournal(b.control, nil, log)
+	journal.Know(registry.NewKnown(cat))
+	record := func(c *server.Call) {
+		k := registry.Call{Time: b.clock(), Request: c.RequestID, Tool: c.Tool, Arguments: c.Arguments, Outcome: c.Outcome, Code: string(c.Code), Rows: c.Rows, Took: c.Took, Version: c.Version, Rules: c.Rules, Statements: c.Statements, Stages: c.Stages}
+		if c.Who != nil {
+			k.Principal = c.Who.Name
+		}
+		journal.Keep(context.Background(), k)
+	}
+	if b.server, err = server.New(b.engine, server.Options{Local: requester, Log: log, Secret: secret, Record: record}); err != nil {
 		t.Fatal(err)
 	}
 	for _, role := range registry.Roles() {
@@ -141,7 +171,12 @@ resources:
 			}
 			return b.files.Note(e)
 		},
-		Record: func(c registry.Call) { b.mu.Lock(); defer b.mu.Unlock(); b.calls = append(b.calls, c) },
+		Record: func(c registry.Call) {
+			journal.Keep(context.Background(), c)
+			b.mu.Lock()
+			defer b.mu.Unlock()
+			b.calls = append(b.calls, c)
+		},
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -198,7 +198,7 @@ func (c *Console) loginPage(w http.ResponseWriter, r *http.Request) {
 }
 
 // A wrong name, a wrong password, a disabled admin and too many tries get the same answer.
-var badLogin = &problem.Problem{Code: problem.PermissionDenied, Message: "the name or the password is wrong, or there were too many tries", Hint: "wait some minutes after several tries"}
+var badLogin = &problem.Problem{Code: problem.PermissionDenied, Message: "the name, the password or the one-time password is wrong, or there were too many tries", Hint: "wait some minutes after several tries"}
 
 func (c *Console) login(w http.ResponseWriter, r *http.Request) {
 	start := c.opts.Now()
@@ -212,7 +212,7 @@ func (c *Console) login(w http.ResponseWriter, r *http.Request) {
 		refuse(badLogin)
 		return
 	}
-	admin, token, err := c.opts.Control.Login(r.Context(), name, r.PostFormValue("password"))
+	admin, token, err := c.opts.Control.Login(r.Context(), name, r.PostFormValue("password"), r.PostFormValue("totp"))
 	if err != nil {
 		refuse(err)
 		return

@@ -73,7 +73,7 @@ func text(lang, s string) string {
 
 // chinese are the texts of the pages.
 var chinese = map[string]string{
-	"Console": "控制台", "Log in": "登录", "Log out": "退出", "Name": "名称", "Password": "密码", "Skip to the content": "跳到正文",
+	"Console": "控制台", "Log in": "登录", "Log out": "退出", "Name": "名称", "Password": "密码", "One-time password, if your login has one": "一次性密码（如已启用）", "Skip to the content": "跳到正文",
 	"Changes": "变更", "Change": "变更", "Keys and scopes": "密钥与权限组", "Key": "密钥", "Audit": "审计", "Call": "调用", "Catalog": "目录", "Health": "健康", "Try": "试用",
 	"It did not work": "操作未成功", "Verification": "校验结果", "Back": "返回", "Language": "语言", "Pages": "页面",
 	"all": "全部", "previewed": "待处理", "approved": "已批准", "applied": "已执行", "declined": "已拒绝", "expired": "已过期",
@@ -90,7 +90,7 @@ var chinese = map[string]string{
 	"What this key would see": "此密钥可见的内容", "Tools": "工具", "Masked fields": "脱敏字段", "Hidden fields": "隐藏字段", "Prefix": "前缀", "Make a scope": "新建权限组", "Title": "名称", "Tools, one a line": "工具，每行一个",
 	"none": "无", "active": "有效", "revoked": "已吊销", "condition": "按条件", "enabled": "启用", "disabled": "停用", "Rows seen": "可见行", "Count the rows": "统计行数",
 	"From": "起", "To": "止", "Outcome": "结果", "any": "不限", "Filter": "筛选", "Calls": "调用", "Writes and decisions": "写入与决定", "Time": "时间", "Took": "耗时", "Result": "结果代码", "Client": "客户端",
-	"Event": "事件", "Check the chain": "校验链", "Export as JSON lines": "导出为 JSON 行", "Export as CSV": "导出为 CSV", "No call is kept that fits.": "没有符合条件的调用。", "No line fits.": "没有符合条件的记录。", "Arguments, masked": "参数（已脱敏）",
+	"What each stage took": "各阶段耗时", "Stage": "阶段", "Event": "事件", "Check the chain": "校验链", "Export as JSON lines": "导出为 JSON 行", "Export as CSV": "导出为 CSV", "No call is kept that fits.": "没有符合条件的调用。", "No line fits.": "没有符合条件的记录。", "Arguments, masked": "参数（已脱敏）",
 	"Rules that decided": "生效的规则", "Statements by their fingerprints": "语句指纹", "Detail": "详情", "The chain is broken": "链已断裂", "The chain is whole": "链完整", "Lines": "行", "Signed up to": "签名至", "Last line": "末行", "There is no audit yet.": "尚无审计记录。", "Row rules were bypassed": "已绕过行规则",
 	"Relations": "关联", "Resources": "资源", "Problems of the last load": "最近一次加载的问题", "Place": "位置", "Problem": "问题", "Hint": "提示", "Fields": "字段", "Type": "类型", "Column": "列", "Masked": "脱敏", "Required": "必填", "Roles": "角色", "Who sees which rows": "谁能看到哪些行",
 	"Everybody sees all rows.": "所有人可见全部行。", "Writes": "写入", "Confirmation": "确认", "Table": "表", "many": "多", "one": "一", "Arguments": "参数", "Answer": "返回", "Kind": "类型", "read-only": "只读", "destructive": "破坏性", "Source": "来源", "References": "引用",

@@ -127,11 +127,12 @@ func (c *conn) session(ctx context.Context, timeout time.Duration, write bool) e
 		return err
 	}
 	c.id = text(vals[0])
-	limit := fmt.Sprintf("max_execution_time = %d", timeout.Milliseconds())
+	// How deep a recursion goes is what its statement says, and the time bounds it: MariaDB would end it without a word.
+	limit := fmt.Sprintf("max_execution_time = %d, cte_max_recursion_depth = 4294967295", timeout.Milliseconds())
 	if strings.Contains(text(vals[1]), "MariaDB") {
 		// The cache of sub-queries takes texts for the same that the collation takes for the same, also where
 		// the sub-query tells them apart. EXISTS that was turned into IN has lost rows under NOT.
-		limit = fmt.Sprintf("max_statement_time = %.3f, optimizer_switch = 'subquery_cache=off,exists_to_in=off'", timeout.Seconds())
+		limit = fmt.Sprintf("max_statement_time = %.3f, max_recursive_iterations = 4294967295, optimizer_switch = 'subquery_cache=off,exists_to_in=off'", timeout.Seconds())
 	}
 	// Calculated texts compare as they are. Functions of JSON give this collation too, and one kind of binary
 	// collation does not meet another.

@@ -113,6 +113,13 @@ func (Dialect) Effects(ctx context.Context, db *sql.DB, r *schema.Resource) (out
 	return out, err
 }
 
+// Derived lists the views. Nothing is known of one whose text this account may not see, and of one that calls a function of the
+// database's users, whose name alone is quoted in front of a bracket.
+func (Dialect) Derived(ctx context.Context, db *sql.DB, _ *schema.Connection) ([]sqlgen.Derived, error) {
+	list, err := texts.Triples(ctx, db, "SELECT TABLE_SCHEMA, TABLE_NAME, IF(VIEW_DEFINITION LIKE '%`(%', NULL, VIEW_DEFINITION) FROM information_schema.VIEWS WHERE TABLE_SCHEMA NOT IN ('information_schema', 'performance_schema', 'mysql', 'sys')")
+	return sqlgen.DerivedOf(list), err
+}
+
 // writing are the settings of a session that writes.
 func writing(timeout time.Duration) []string {
 	return []string{

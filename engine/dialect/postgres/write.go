@@ -110,5 +110,16 @@ func (Dialect) Effects(ctx context.Context, db *sql.DB, r *schema.Resource) (out
 	return out, err
 }
 
+// Derived lists the views, those that are materialized as well, with the relations that they read; one that calls a function of
+// the database's users may read anything. Tables that inherit are of each other.
+func (Dialect) Derived(ctx context.Context, db *sql.DB, _ *schema.Connection) ([]sqlgen.Derived, error) {
+	const views = " FROM pg_depend d JOIN pg_rewrite w ON w.oid = d.objid AND d.classid = 'pg_rewrite'::regclass JOIN pg_class v ON v.oid = w.ev_class AND v.relkind IN ('v', 'm') AND v.oid >= 16384 "
+	const kin = " FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid JOIN pg_class p ON p.oid = i.inhparent WHERE c.relkind IN ('r', 'p', 'f')"
+	list, err := texts.Triples(ctx, db, "SELECT DISTINCT v.relnamespace::regnamespace::text, v.relname, quote_ident(t.relname)"+views+"JOIN pg_class t ON d.refclassid = 'pg_class'::regclass AND t.oid = d.refobjid AND t.oid <> v.oid"+
+		" UNION ALL SELECT DISTINCT v.relnamespace::regnamespace::text, v.relname, NULL::text"+views+"JOIN pg_proc f ON d.refclassid = 'pg_proc'::regclass AND f.oid = d.refobjid AND f.oid >= 16384"+
+		" UNION ALL SELECT c.relnamespace::regnamespace::text, c.relname, quote_ident(p.relname)"+kin+" UNION ALL SELECT p.relnamespace::regnamespace::text, p.relname, quote_ident(c.relname)"+kin)
+	return sqlgen.DerivedOf(list), err
+}
+
 // Admin opens the database for making tables.
 func (d Dialect) Admin(c *schema.Connection) (*sql.DB, error) { return d.Inspect(c) }

@@ -57,6 +57,7 @@ func init() {
 	reg("resq_match", 2, match(false))
 	reg("resq_imatch", 2, match(true))
 	reg("resq_single", 2, single)
+	reg("resq_made", 1, toMade)
 	sqlite.MustRegisterFunction("resq_sum", &sqlite.FunctionImpl{NArgs: 1, Deterministic: true, MakeAggregate: newTotal})
 	sqlite.MustRegisterFunction("resq_concat", &sqlite.FunctionImpl{NArgs: 4, Deterministic: true, MakeAggregate: newGathering})
 }

@@ -94,6 +94,19 @@ func (Dialect) Refusal(err error) sqlgen.Refusal {
 	return sqlgen.Other
 }
 
+// Derived lists the views, and the virtual tables with those that they keep their content in: an index of texts may be one of another
+// table's.
+func (d Dialect) Derived(ctx context.Context, _ *sql.DB, c *schema.Connection) ([]sqlgen.Derived, error) {
+	db, err := d.Inspect(c)
+	if err != nil {
+		return nil, err
+	}
+	defer db.Close()
+	list, err := texts.Triples(ctx, db, `SELECT 'main', name, sql FROM sqlite_master WHERE type = 'view' OR sql LIKE 'CREATE VIRTUAL %'
+UNION ALL SELECT 'main', s.name, v.sql FROM sqlite_master v JOIN sqlite_master s ON s.type = 'table' AND s.name LIKE replace(v.name, '_', '\_') || '\_%' ESCAPE '\' WHERE v.sql LIKE 'CREATE VIRTUAL %'`)
+	return sqlgen.DerivedOf(list), err
+}
+
 // Effects reads a table's triggers, and the foreign keys that act by themselves when its rows go, over a
 // connection that may only read the schema.
 func (d Dialect) Effects(ctx context.Context, _ *sql.DB, r *schema.Resource) (out sqlgen.Effects, err error) {

@@ -1,0 +1,7 @@
+-- +goose Up
+ALTER TABLE resq_admin ADD COLUMN IF NOT EXISTS totp VARCHAR(190) NULL;
+ALTER TABLE resq_admin ADD COLUMN IF NOT EXISTS totp_step BIGINT NOT NULL DEFAULT 0;
+
+-- +goose Down
+ALTER TABLE resq_admin DROP COLUMN IF EXISTS totp;
+ALTER TABLE resq_admin DROP COLUMN IF EXISTS totp_step;
