@@ -82,7 +82,7 @@ func (e *Engine) businessContext(who *policy.Principal, t *schema.Tool, raw []by
 		}
 	}
 	for _, a := range found {
-		out.Data = append(out.Data, noteOf(a))
+		out.Data = append(out.Data, e.noteOf(view, a))
 	}
 	out.RowCount = len(out.Data)
 	text, err := json.Marshal(out)
@@ -145,7 +145,15 @@ func alikeEntity(list []*schema.Annotation, word string) []*schema.Annotation {
 	return out
 }
 
-func noteOf(a *schema.Annotation) note {
+// hides says whether the caller does not read a column of a table that resources declare.
+func (e *Engine) hides(v *policy.View, table, column string) bool {
+	return slices.ContainsFunc(e.cat.Resources, func(r *schema.Resource) bool {
+		return strings.EqualFold(r.Table, table) && slices.ContainsFunc(r.Fields, func(f *schema.Field) bool { return strings.EqualFold(f.Column, column) && !v.Readable(f) })
+	})
+}
+
+// noteOf is what an annotation tells the caller: nothing of columns and tables that it does not see.
+func (e *Engine) noteOf(v *policy.View, a *schema.Annotation) note {
 	pairs := func(list []schema.Label) map[string]string {
 		m := map[string]string{}
 		for _, l := range list {
@@ -153,11 +161,18 @@ func noteOf(a *schema.Annotation) note {
 		}
 		return m
 	}
-	n := note{Schema: a.Schema, Table: a.Table, Entity: a.Entity, Description: a.Description, Columns: pairs(a.Columns)}
+	n := note{Schema: a.Schema, Table: a.Table, Entity: a.Entity, Description: a.Description, Columns: pairs(slices.DeleteFunc(slices.Clone(a.Columns), func(l schema.Label) bool { return e.hides(v, a.Table, l.Code) }))}
 	for _, l := range a.Links {
+		hidden := slices.ContainsFunc(e.cat.Resources, func(r *schema.Resource) bool { return strings.EqualFold(r.Table, l.Table) && !v.Visible(r) })
+		if hidden || slices.ContainsFunc(l.Join, func(j schema.Label) bool { return e.hides(v, a.Table, j.Code) || e.hides(v, l.Table, j.Label) }) {
+			continue
+		}
 		n.Relations = append(n.Relations, noteRelation{tableName(l.Schema, l.Table), pairs(l.Join), l.Cardinality, l.Description})
 	}
 	for _, f := range a.Filters {
+		if slices.ContainsFunc(f.Columns, func(c string) bool { return e.hides(v, a.Table, c) }) {
+			continue
+		}
 		n.Filters = append(n.Filters, noteFilter{f.SQL, f.Columns, f.Reason})
 	}
 	return n

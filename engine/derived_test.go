@@ -50,6 +50,11 @@ CREATE VIEW v_called AS SELECT reads_task() AS n;
 				}
 			}
 		}
+		for name, want := range map[string]string{"v_task": "SQL_TABLE_NOT_ALLOWED /table", "v_person": "SQL_TABLE_NOT_ALLOWED /table", "v_tasks": `"rows":1`} {
+			if got := askTool(t, queryBenchOn(t, on, dsn, "tools: [query, metadata]"), member, "profile_table", `{"table":"`+name+`","compute":true}`); !strings.Contains(got, want) {
+				t.Errorf("profile_table of %s: %s", name, got)
+			}
+		}
 		if got := askTool(t, b, member, "execute_query", `{"sql":"SELECT id, n FROM v_tasks"}`); !strings.Contains(got, `"data":[{"id":1,"n":"x"}]`) {
 			t.Errorf("a view of what has no rules: %s", got)
 		}

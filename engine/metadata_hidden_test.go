@@ -21,7 +21,7 @@ func metadataCalls() (calls [][2]string) {
 		for _, tool := range []string{"describe_table", "list_indexes", "get_table_constraints", "get_related_objects", "profile_table"} {
 			calls = append(calls, [2]string{tool, `{"table":"` + table + `"}`})
 		}
-		if table != "task_names" { // a view without a resource has no rule, whatever it reads: execute_query shows its rows, too
+		if table != "task_names" { // a view over a table with rules, of which nothing is told but its structure
 			calls = append(calls, [2]string{"profile_table", `{"table":"` + table + `","compute":true}`})
 		}
 		calls = append(calls, [2]string{"profile_table", `{"table":"` + table + `","columns":["cost","bonus"]}`},

@@ -47,6 +47,16 @@ func (q *inquiry) profile(schemaName, name string, compute bool, only []string) 
 		if p.t, err = q.table(schemaName, name, "table"); err != nil {
 			return nil, err
 		}
+		if len(p.t.use.Resources) == 0 { // Note [what shows the rows of others]
+			shown, err := q.shows(q.ctx, p.t.use)
+			if err != nil {
+				return nil, err
+			}
+			if shown {
+				return nil, problem.List{{Code: problem.SQLTableNotAllowed, Stage: problem.Resources, Reason: "names", At: "/table",
+					Message: "nothing is told of the rows of " + problem.Quote(p.t.name) + ", which are those of tables with rules of their own", Hint: "profile those tables"}}
+			}
+		}
 		if p.cols, _, err = q.columnsOf(p.t); err != nil {
 			return nil, err
 		}

@@ -122,6 +122,9 @@ func TestMetadataTools(t *testing.T) {
 			{member, "profile_table", `{"table":"person","compute":true}`, `{"success":true,"schema":"S","table":"person","kind":"table","mode":"computed","source":"computed","rows":3,"columns":[{"name":"id","type":"integer","distinct":3,"nulls":0,"min":1,"max":3},{"name":"name","type":"string","distinct":3,"nulls":0,"min":"Ann","max":"Cy"},{"name":"code","type":"string","distinct":2,"nulls":1},` +
 				`{"name":"born","type":"date","distinct":2,"nulls":1,"min":"1990-02-03","max":"2000-02-03"},{"name":"wage","type":"decimal(10,2)","distinct":2,"nulls":1,"min":10.50,"max":20.00},{"name":"task_id","type":"integer","distinct":1,"nulls":1,"min":1,"max":1}],"truncated":false,"masked":["code"]}`},
 
+			{member, "get_business_context", `{"table":"task"}`, `{"success":true,"data":[{"table":"task","entity":"work_item","description":"What is to be done","columns":{"STATE":"1 = open, 0 = done"},"relations":[{"table":"team","join":{"team":"id"},"cardinality":"many-to-one"}],` +
+				`"filters":[{"sql":"state = 1","columns":["state"],"reason":"done ones stay"}]}],"rowCount":1}`},
+
 			{member, "describe_table", `{}`, `INVALID_ARGUMENT /table: missing table`},
 			{member, "describe_table", `{"table":"board"}`, `SQL_TABLE_NOT_ALLOWED /table: there is no table "board" here`},
 			{member, "describe_table", `{"table":"resq_own"}`, `SQL_TABLE_NOT_ALLOWED /table: there is no table "resq_own" here`},

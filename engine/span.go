@@ -11,7 +11,7 @@ type Spans func(ctx context.Context, stage string) func(error)
 
 // stage begins a stage of a call.
 func (e *Engine) stage(ctx context.Context, name string) func(error) {
-	t, _ := ctx.Value(traceKey{}).(*Trace)
+	t := TraceOf(ctx)
 	switch {
 	case t == nil && e.opts.Spans == nil:
 		return untraced

@@ -35,6 +35,12 @@ func WithTrace(ctx context.Context, t *Trace) context.Context {
 	return context.WithValue(ctx, traceKey{}, t)
 }
 
+// TraceOf is the trace that a call is to gather in; nil is none.
+func TraceOf(ctx context.Context) *Trace {
+	t, _ := ctx.Value(traceKey{}).(*Trace)
+	return t
+}
+
 // Rules are the names of the row rules that applied, each once.
 func (t *Trace) Rules() []string {
 	t.mu.Lock()
@@ -79,7 +85,7 @@ func (t *Trace) stage(name string, took time.Duration) {
 
 // traceStatement notes a statement that runs.
 func traceStatement(ctx context.Context, text string) {
-	if t, _ := ctx.Value(traceKey{}).(*Trace); t != nil {
+	if t := TraceOf(ctx); t != nil {
 		t.mu.Lock()
 		defer t.mu.Unlock()
 		if len(t.statements) < maxTraced && !slices.Contains(t.statements, text) {
@@ -90,7 +96,7 @@ func traceStatement(ctx context.Context, text string) {
 
 // traceRules notes the row rules that a view has applied so far.
 func traceRules(ctx context.Context, v *policy.View) {
-	if t, _ := ctx.Value(traceKey{}).(*Trace); t != nil {
+	if t := TraceOf(ctx); t != nil {
 		t.mu.Lock()
 		defer t.mu.Unlock()
 		for _, name := range v.Applied() {
@@ -103,7 +109,7 @@ func traceRules(ctx context.Context, v *policy.View) {
 
 // traceBypass notes that a call bypasses row rules.
 func traceBypass(ctx context.Context, b *schema.Bypass) {
-	if t, _ := ctx.Value(traceKey{}).(*Trace); t != nil {
+	if t := TraceOf(ctx); t != nil {
 		t.mu.Lock()
 		defer t.mu.Unlock()
 		t.bypass = b.Owner + ": " + b.Reason

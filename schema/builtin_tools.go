@@ -102,7 +102,7 @@ var databaseTools = []*ownDecl{
 		title:  Words{En: "Describe table", Zh: "查看表结构"},
 		about:  Words{En: "The columns of a table or view with their types, its primary key, and what they mean in the business.", Zh: "表或视图的列、类型、主键及业务说明。"},
 		params: []Param{schemaParam, tableParam},
-		answer: `{"type":"object","properties":{` + named + `,"comment":{"type":"string"},"entity":{"type":"string"},"business_description":{"type":"string"},` +
+		answer: `{"type":"object","properties":{` + named + `,"comment":{"type":"string"},"entity":{"type":"string"},"business_description":{"type":"string"},"resources":{"type":"array","items":{"type":"string"}},` +
 			`"columns":{"type":"array","items":{"type":"object"}},"primary_key":{"type":"array","items":{"type":"string"}},"relations":{"type":"array","items":{"type":"object"}}},` +
 			`"required":["success","schema","table","kind","columns","primary_key"]}`,
 	},
@@ -160,7 +160,7 @@ var databaseTools = []*ownDecl{
 			{Name: "compute", Type: "boolean", Default: "false", HasDefault: true, Description: Words{En: "Read the rows and count, at most 20 columns", Zh: "读取数据现算，最多 20 列"}},
 			{Name: "columns", Type: "string", Match: "in", MaxLength: 128, Description: Words{En: "Only these columns", Zh: "只看这些列"}}},
 		answer: `{"type":"object","properties":{` + named + `,"mode":{"type":"string","enum":["stored","computed"]},"source":{"type":"string","enum":["stored","none","computed"]},` +
-			`"rows":{"type":["integer","null"]},"statistics":{"type":"object"},"columns":{"type":"array","items":{"type":"object"}},"truncated":{"type":"boolean"},` +
+			`"rows":{"type":["integer","null"]},"statistics":{"type":"object"},"columns":{"type":"array","items":{"type":"object"}},"truncated":{"type":"boolean"},"skippedFilters":{"type":"array","items":{"type":"object"}},` +
 			`"masked":{"type":"array","items":{"type":"string"}}},"required":["success","schema","table","mode","source","rows","columns","truncated","masked"]}`,
 	},
 	{

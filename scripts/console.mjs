@@ -53,7 +53,7 @@ async function owed(page, name, width) {
 // When there was something to see. A machine that does other things as well is late now and then, a slow page always.
 async function painted(page, reload) {
   let best = Infinity
-  for (let i = 0; i < 5 && best >= 200; i++) {
+  for (let i = 0; i < 10 && best >= 200; i++) {
     if (i > 0) await reload()
     best = Math.min(best, await (await page.waitForFunction(() => performance.getEntriesByName('first-contentful-paint')[0]?.startTime)).jsonValue())
   }
@@ -145,8 +145,8 @@ try {
   await admin.locator('#make-key').click()
   assert.match(await admin.locator('#plain').innerText(), /^resq_/)
   await admin.goto('/try?resource=Note')
-  await admin.locator('input[name=fields][value=id]').check()
-  await admin.locator('input[name=fields][value=name]').check()
+  await admin.locator('input[name=fields][value="Note.id"]').check()
+  await admin.locator('input[name=fields][value="Note.name"]').check()
   await admin.locator('#build').click()
   assert.deepEqual(JSON.parse(await admin.locator('#request').inputValue()).fields, [{ code: 'id' }, { code: 'name' }])
   await admin.locator('#run').click()
@@ -160,32 +160,54 @@ try {
   const calls = await admin.goto('/audit').then(() => admin.locator('a[href^="/audit/calls/"]').first().getAttribute('href'))
   const pages = {
     changes: '/changes', waiting: '/changes?state=previewed', change: '/changes/' + many.op_id, applied: '/changes/' + preview.op_id, declined: '/changes/' + other.op_id,
-    keys: '/keys', key: '/keys/1?count=1', audit: '/audit', call: calls, catalog: '/catalog', resource: '/catalog/resources/Note', tool: '/catalog/tools/tag.list', health: '/health',
+    keys: '/keys', key: '/keys/1?count=1', audit: '/audit', call: calls, catalog: '/catalog', drift: '/catalog?drift=1', resource: '/catalog/resources/Note', tool: '/catalog/tools/tag.list', health: '/health',
     missing: '/changes/0000',
     login: async page => { await page.locator('header form[action="/logout"] button').click(); await page.waitForURL(/login/) },
   }
   const acts = { verify: async page => { await page.goto('/audit'); await page.locator('#verify').click(); await page.locator('#chain .good').waitFor() },
     try: async page => {
       await page.goto('/try?resource=Tag')
-      for (const f of ['label', 'made_on', 'weight']) await page.locator(`input[name=fields][value=${f}]`).check()
+      await page.locator('input[name=relation]').first().check()
+      for (const f of ['made_on', 'label', 'weight']) await page.locator(`input[name=fields][value="Tag.${f}"]`).check()
+      await page.locator('button[value="leaf 0"]').click()
+      await page.locator('select[name="field.0.0"]').selectOption('Note.id')
+      await page.locator('select[name="op.0.0"]').selectOption('>')
+      await page.locator('input[name="value.0.0"]').fill('1')
+      await page.locator('button[value="group 0"]').click()
+      await page.locator('select[name="field.0.1.0"]').selectOption('Tag.weight')
+      await page.locator('select[name="op.0.1.0"]').selectOption('>=')
+      await page.locator('input[name="value.0.1.0"]').fill('3')
+      await page.keyboard.press('Enter') // which builds the request
+      await page.locator('#request', { hasText: 'Tag' }).waitFor()
+      await page.locator('#run').click()
+      await page.locator('#answer').waitFor()
+    },
+    'try-tool': async page => {
+      await page.goto('/try?tool=tag.list')
+      await page.locator('input[name="arg.label"]').fill('e')
       await page.locator('#build').click()
       await page.locator('#run').click()
       await page.locator('#answer').waitFor()
-    } }
+    },
+    sql: async page => { await page.goto('/catalog/tools/tag.list'); await page.locator('#sql').click(); await page.locator('pre.sql').first().waitFor() } }
   if (shots) await mkdir(shots, { recursive: true })
-  for (const [scheme, width, locale] of [['light', 1200, 'en'], ['dark', 1200, 'zh-CN'], ['light', 400, 'zh-CN'], ['dark', 400, 'en']]) {
+  const views = [['light', 1200, 'en'], ['dark', 400, 'zh-CN'], ['dark', 1200, 'zh-CN'], ['light', 400, 'en']]
+  for (const [scheme, width, locale] of process.env.CONSOLE_DATABASE === 'sqlite' ? views : views.slice(0, 2)) { // pages know no database
     const page = await person('the-admin', { colorScheme: scheme, viewport: { width, height: 800 }, locale })
     const paints = []
     for (const [name, way] of Object.entries({ ...acts, ...pages })) {
       await (typeof way === 'string' ? page.goto(way) : way(page))
       await owed(page, `${name} ${scheme} ${width} ${locale}`, width)
-      if (typeof way === 'string') paints.push([await painted(page, () => page.goto(way)), name])
+      if (typeof way === 'string' && scheme === 'light' && width === 1200) paints.push([await painted(page, () => page.goto(way)), name])
       if (shots) await page.screenshot({ path: join(shots, `${name}-${scheme}-${width}.png`), fullPage: true })
     }
-    paints.sort((a, b) => a[0] - b[0])
-    const [last, slowest] = paints.at(-1)
-    if (last >= 200) faults.push(`${slowest} ${scheme} ${width}: something to see after ${last} ms`)
-    console.log(`${scheme} ${width}: every page holds; first paint after ${Math.round(paints[paints.length >> 1][0])} ms, at worst ${Math.round(last)} ms (${slowest})`)
+    console.log(`${scheme} ${width}: every page fits, and axe finds nothing serious`)
+    if (paints.length) {
+      paints.sort((a, b) => a[0] - b[0])
+      const [last, slowest] = paints.at(-1)
+      if (last >= 200) faults.push(`${slowest}: something to see after ${last} ms`)
+      console.log(`first paint after ${Math.round(paints[paints.length >> 1][0])} ms, at worst ${Math.round(last)} ms (${slowest})`)
+    }
     await page.context().close()
   }
   assert.deepEqual(faults, [])

@@ -90,6 +90,9 @@ func outcomeOf(code problem.Code) string {
 
 // traced lets a call gather what is done for it, when somebody wants to know.
 func (s *Server) traced(ctx context.Context) (context.Context, *engine.Trace) {
+	if t := engine.TraceOf(ctx); t != nil { // whoever calls gathers already
+		return ctx, t
+	}
 	if s.opts.Record == nil {
 		return ctx, nil
 	}

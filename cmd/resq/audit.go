@@ -31,7 +31,7 @@ func auditCommand() *cobra.Command {
 		Args:  cobra.NoArgs,
 		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(auditTailCommand(), auditVerifyCommand(), auditExportCommand())
+	cmd.AddCommand(auditTailCommand(), auditVerifyCommand(), auditExportCommand(), auditCallsCommand())
 	return cmd
 }
 
@@ -172,6 +172,7 @@ func blockStyle(n *yaml.Node) {
 func auditVerifyCommand() *cobra.Command {
 	var from source
 	var links bool
+	var format string
 	cmd := &cobra.Command{
 		Use:   "verify",
 		Short: "Check that the audit is as it was written",
@@ -181,8 +182,12 @@ func auditVerifyCommand() *cobra.Command {
 		Args: cobra.NoArgs,
 	}
 	cmd.Flags().BoolVar(&links, "links-only", false, "leave the signatures out, where the secret is not at hand")
+	cmd.Flags().StringVar(&format, "format", "table", "table, json or yaml")
 	auditFlags(cmd, &from)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		if err := oneOf("--format", format, tailFormats); err != nil {
+			return err
+		}
 		dir, c, err := auditOf(&from)
 		if err != nil {
 			return err
@@ -197,7 +202,11 @@ func auditVerifyCommand() *cobra.Command {
 			}
 		}
 		r, err := registry.Verify(dir, secret, c.Previous...)
-		printReport(cmd.OutOrStdout(), cmd.ErrOrStderr(), r, links)
+		if format == "table" {
+			printReport(cmd.OutOrStdout(), cmd.ErrOrStderr(), r, links)
+		} else if err := printControl(cmd.OutOrStdout(), format, reportOf(r, links)); err != nil {
+			return failure{err}
+		}
 		var broken *registry.Finding
 		if errors.As(err, &broken) {
 			return errTold
@@ -207,20 +216,51 @@ func auditVerifyCommand() *cobra.Command {
 	return cmd
 }
 
+// A chainReport is what the check of a chain found, as it is printed for programs.
+type chainReport struct {
+	Dir    string   `json:"dir"`
+	Whole  bool     `json:"whole"`
+	Break  string   `json:"break,omitempty"`
+	First  uint64   `json:"first"`
+	Last   uint64   `json:"last"`
+	Files  int      `json:"files"`
+	Signed *uint64  `json:"signed,omitempty"` // up to where; none where signatures were not checked
+	Head   string   `json:"head"`
+	Notes  []string `json:"notes,omitempty"`
+}
+
+func reportOf(r registry.Report, links bool) []chainReport {
+	out := []chainReport{}
+	for _, c := range r.Chains {
+		x := chainReport{Dir: c.Dir, Whole: c.Break == nil, First: c.First, Last: c.Last, Files: c.Files, Head: c.Head}
+		if c.Break != nil {
+			x.Break = c.Break.Error()
+		}
+		if !links {
+			x.Signed = &c.Signed
+		}
+		for _, n := range c.Notes {
+			x.Notes = append(x.Notes, n.Error())
+		}
+		out = append(out, x)
+	}
+	return out
+}
+
 func printReport(out, errOut io.Writer, r registry.Report, links bool) {
 	for _, c := range r.Chains {
 		for _, n := range c.Notes {
-			fmt.Fprintf(out, "note  %s\n", n.Error())
+			fmt.Fprintf(out, "%s  %s\n", paint(out, amber, "note"), n.Error())
 		}
 		if c.Break != nil {
-			fmt.Fprintf(errOut, "FAIL  %s\n", c.Break.Error())
+			fmt.Fprintf(errOut, "%s  %s\n", paint(errOut, red, "FAIL"), c.Break.Error())
 			continue
 		}
 		signed := fmt.Sprintf("signed up to %d", c.Signed)
 		if links {
 			signed = "signatures not checked"
 		}
-		fmt.Fprintf(out, "ok    %s: lines %d to %d in %s, %s, the last is %s\n", c.Dir, c.First, c.Last, counted(c.Files, "file"), signed, c.Head)
+		fmt.Fprintf(out, "%s    %s: lines %d to %d in %s, %s, the last is %s\n", paint(out, green, "ok"), c.Dir, c.First, c.Last, counted(c.Files, "file"), signed, c.Head)
 	}
 }
 
@@ -255,7 +295,15 @@ func auditExportCommand() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		return auditFailure(registry.Export(cmd.OutOrStdout(), dir, first, last, format), dir)
+		b := newBar(cmd.ErrOrStderr(), "exporting the audit")
+		defer b.close()
+		w := io.Writer(cmd.OutOrStdout())
+		if !isTerminal(w) { // on which the lines themselves show how far it is
+			w = io.MultiWriter(w, b)
+		} else {
+			b.close()
+		}
+		return auditFailure(registry.Export(w, dir, first, last, format), dir)
 	}
 	return cmd
 }

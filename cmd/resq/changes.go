@@ -150,10 +150,10 @@ func changesShow() *cobra.Command {
 	var from source
 	var format string
 	cmd := &cobra.Command{Use: "show OPERATION", Short: "Show one operation with its preview or result", Args: cobra.ExactArgs(1)}
-	cmd.Flags().StringVar(&format, "format", "yaml", "json or yaml")
+	cmd.Flags().StringVar(&format, "format", "yaml", "table, json or yaml")
 	from.flags(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		if err := oneOf("--format", format, []string{"json", "yaml"}); err != nil {
+		if err := oneOf("--format", format, tailFormats); err != nil {
 			return err
 		}
 		o, err := from.open(cmd.Context(), slog.New(slog.DiscardHandler), cmd.ErrOrStderr())
@@ -165,18 +165,7 @@ func changesShow() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		var b []byte
-		if format == "json" {
-			b, err = json.MarshalIndent(changeOf(x, true), "", "  ")
-			b = append(b, '\n')
-		} else {
-			b, err = yaml.Marshal(changeOf(x, true))
-		}
-		if err != nil {
-			return failure{err}
-		}
-		_, err = cmd.OutOrStdout().Write(b)
-		return err
+		return printChange(cmd.OutOrStdout(), format, changeOf(x, true))
 	}
 	return cmd
 }
@@ -211,7 +200,7 @@ func (o *opened) find(cmd *cobra.Command, name string) (engine.Operation, error)
 
 func changesSettle(verb string) *cobra.Command {
 	var from source
-	var by, reason string
+	var by, reason, format string
 	short := map[string]string{"approve": "Approve an operation that waits", "decline": "Decline an operation that waits, for good"}[verb]
 	cmd := &cobra.Command{
 		Use: verb + " OPERATION", Short: short, Args: cobra.ExactArgs(1),
@@ -219,8 +208,14 @@ func changesSettle(verb string) *cobra.Command {
 	}
 	cmd.Flags().StringVar(&by, "as", "", "`name` of the person who decides (default: the name of the login)")
 	cmd.Flags().StringVar(&reason, "reason", "", "why; a requester whose operation is declined is told")
+	cmd.Flags().StringVar(&format, "format", "", "table, json or yaml: the operation as it is then (default one line)")
 	from.flags(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if format != "" {
+			if err := oneOf("--format", format, tailFormats); err != nil {
+				return err
+			}
+		}
 		if by == "" {
 			u, err := osuser.Current()
 			if err != nil || u.Username == "" {
@@ -247,6 +242,12 @@ func changesSettle(verb string) *cobra.Command {
 			return failure{err}
 		}
 		o.audit.note(registry.Entry{Event: registry.EventApproval, Principal: by, Tool: x.Tool, Resource: x.Resource, Connection: x.Connection, Operation: x.ID, Code: strings.ToUpper(verb), Detail: reason})
+		if format != "" {
+			if x, err = o.find(cmd, x.ID); err != nil {
+				return err
+			}
+			return printChange(cmd.OutOrStdout(), format, changeOf(x, true))
+		}
 		fmt.Fprintf(cmd.OutOrStdout(), "%s %s is %sd by %s\n", x.ShortCode, x.ID, verb, shownName(by))
 		return nil
 	}

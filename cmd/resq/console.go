@@ -64,7 +64,7 @@ func (o *opened) console(how consoling, ctl *registry.Control, ring *keyring, jo
 	local, audit := o.local, o.audit // a reload puts others in the place of the rest
 	opts := console.Options{
 		Control: ctl, AuditDir: audit.dir, Secret: o.secret, Previous: o.config.Previous, Hosts: o.config.Hosts, Proxies: o.config.Proxies,
-		Proxied: how.proxied, Version: version, Log: log, Problems: reload.problem, Configured: ring.configured, Visible: s.Visible,
+		Proxied: how.proxied, Version: version, Log: log, Problems: reload.problem, Loads: reload.loads.newest, Drift: driftOf, Configured: ring.configured, Visible: s.Visible,
 		Lend: func() (*engine.Engine, func()) {
 			b, release := s.Lend()
 			return b.(*engine.Engine), release // serve hands the server nothing else

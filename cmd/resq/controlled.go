@@ -102,7 +102,7 @@ func keepCommand(cmd *cobra.Command, ctl *registry.Control, conf *config, args [
 		return err
 	}
 	asked := map[string]any{}
-	for _, name := range []string{"name", "user", "principal", "scope", "expires", "grace", "tool", "reveal", "role"} {
+	for _, name := range []string{"name", "user", "principal", "scope", "expires", "grace", "tool", "reveal", "role", "at", "never", "off"} {
 		if f := cmd.Flags().Lookup(name); f != nil && f.Changed {
 			asked[name] = f.Value.String()
 		}

@@ -74,7 +74,10 @@ func (t *introspection) run(ctx context.Context, dsn string, out, errOut io.Writ
 			return failure{err}
 		}
 	}
+	b := newBar(errOut, "reading the structure")
+	t.read.Progress = func(done, total int) { b.at(int64(done), int64(total), "tables") }
 	s, err := snapshot(ctx, c, t.read)
+	b.close()
 	if err != nil {
 		return failure{err}
 	}

@@ -37,7 +37,7 @@ func keysCommand() *cobra.Command {
 		keysStatus("enable", "Open a disabled key again", (*registry.Control).EnableKey),
 		keysStatus("disable", "Close a key until it is enabled", (*registry.Control).DisableKey),
 		keysStatus("revoke", "Close a key for good", (*registry.Control).RevokeKey),
-		keysRotate(), keysCredential())
+		keysRotate(), keysExpire(), keysCredential())
 	return cmd
 }
 

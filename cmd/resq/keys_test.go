@@ -280,6 +280,31 @@ func TestKeysOnTwoServers(t *testing.T) {
 		find(map[string]string{"tool_name": "unknown", "outcome": "error", "error_code": "UNKNOWN_TOOL"})
 		find(map[string]string{"tool_name": "api POST keys", "outcome": "ok", "principal": "issuer", "args_masked": "by the API"})
 		find(map[string]string{"tool_name": "keys create", "outcome": "ok", "principal": "cli", "token_id": id, "args_masked": `"name":"reports"`})
+		_, said, _ := resq(t, "", "audit", "calls", "--config", config, "--who", "user:42", "--tool", "res-query", "--format", "json")
+		if !strings.Contains(said, `"tool_name": "res-query"`) || !strings.Contains(said, " execute=") || strings.Contains(said, "res-create") {
+			t.Errorf("the calls of somebody: %s", said)
+		}
+		if m := regexp.MustCompile(`"request_id": "([^"]+)"`).FindStringSubmatch(said); m == nil {
+			t.Errorf("a call without an id: %s", said)
+		} else if _, one, errOut := resq(t, "", "audit", "calls", m[1], "--config", config); !strings.Contains(one, m[1]) || !strings.Contains(one, "stages, in µs") {
+			t.Errorf("one call: %s %s", one, errOut)
+		}
+		if code, _, errOut := resq(t, "", "audit", "calls", "nosuch", "--config", config); code != exitFailed || !strings.Contains(errOut, "no call") {
+			t.Errorf("a call that there is not: %d %s", code, errOut)
+		}
+		if code, _, errOut := resq(t, "", "audit", "calls", "--outcome", "odd", "--config", config); code == exitOK || !strings.Contains(errOut, "nearest: ok") {
+			t.Errorf("an outcome that there is not: %d %s", code, errOut)
+		}
+		_, said, _ = resq(t, "", "keys", "expire", id, "--at", "2099-01-31", "--config", config, "--format", "json")
+		if !strings.Contains(said, `"expire_time": "2099-01-3`) {
+			t.Errorf("another end: %s", said)
+		}
+		if _, said, _ = resq(t, "", "keys", "expire", id, "--never", "--config", config, "--format", "json"); strings.Contains(said, "expire_time") || !strings.Contains(said, `"state": "active"`) {
+			t.Errorf("no end: %s", said)
+		}
+		if code, _, _ := resq(t, "", "keys", "expire", id, "--config", config); code == exitOK {
+			t.Error("an end that nobody said")
+		}
 		find(map[string]string{"tool_name": "scopes create", "outcome": "ok", "principal": "cli", "args_masked": `"args":["reading"]`})
 		find(map[string]string{"tool_name": "tools disable", "outcome": "ok", "principal": "cli", "args_masked": "res"})
 		find(map[string]string{"tool_name": "api", "outcome": "denied", "error_code": "UNAUTHENTICATED", "client_ip": "127.0.0.1"})

@@ -31,7 +31,7 @@ func migrateCommand() *cobra.Command {
 	}
 	cmd.Flags().BoolVar(&control, "control", false, "migrate the control database")
 	cmd.Flags().BoolVar(&all, "all", false, "with --control down: take every step back")
-	cmd.Flags().StringVar(&format, "format", "table", "of --control: table or json")
+	cmd.Flags().StringVar(&format, "format", "table", "of --control: table, json or yaml")
 	cmd.Flags().BoolVar(&show, "print", false, "print the statements instead of running them")
 	from.flags(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
@@ -52,7 +52,7 @@ func migrateCommand() *cobra.Command {
 			_, err := fmt.Fprintln(w, "no connection has mode: write, so there is nothing to make")
 			return err
 		}
-		for _, name := range slices.Sorted(maps.Keys(texts)) {
+		for i, name := range slices.Sorted(maps.Keys(texts)) {
 			if show {
 				fmt.Fprintf(w, "-- %s\n", name)
 				for _, text := range texts[name] {
@@ -60,7 +60,11 @@ func migrateCommand() *cobra.Command {
 				}
 				continue
 			}
-			if err := o.engine.Migrate(cmd.Context(), name); err != nil {
+			b := newBar(cmd.ErrOrStderr(), "migrating "+name)
+			b.at(int64(i), int64(len(texts)), "connections")
+			err := o.engine.Migrate(cmd.Context(), name)
+			b.close()
+			if err != nil {
 				return failure{err}
 			}
 			fmt.Fprintf(w, "%s: resq_operation is there\n", name)
@@ -98,9 +102,11 @@ func migrateControl(cmd *cobra.Command, from *source, format string, all bool, a
 		return err
 	}
 	defer ctl.Close()
+	b := newBar(cmd.ErrOrStderr(), "migrating the control database")
 	list, err := map[string]func(context.Context) ([]registry.Migration, error){
 		"up": ctl.Up, "down": func(ctx context.Context) ([]registry.Migration, error) { return ctl.Down(ctx, all) }, "status": ctl.Status,
 	}[what](cmd.Context())
+	b.close()
 	if err != nil {
 		return failure{err}
 	}

@@ -55,11 +55,12 @@ resources:
 		has(run(exitFailed, "call", "res-update", confirmed), "APPROVAL_REQUIRED", code)
 		has(run(exitOK, "changes", "list", "--only", "previewed"), op, code)
 		has(run(exitFailed, "changes", "approve", code, "--as", "local"), "nobody approves what they asked for themselves")
-		has(run(exitOK, "changes", "approve", code, "--as", "maria", "--reason", "as agreed"), "is approved by maria")
+		has(run(exitOK, "changes", "approve", code, "--as", "maria", "--reason", "as agreed", "--format", "yaml"), "state: approved", "settled_by: maria")
 		has(run(exitFailed, "changes", "decline", op, "--as", "otto"), "does not wait for a decision: it is approved")
 		has(run(exitOK, "call", "res-update", confirmed), `"updated":1`)
 		has(run(exitOK, "call", "res-update", confirmed), `"replayed":true`)
 		has(run(exitOK, "changes", "show", op, "--format", "json"), `"state": "applied"`, `"settled_by": "maria"`, `"undoable": true`)
+		has(run(exitOK, "changes", "show", op, "--format", "table"), "state       applied", "settled by  maria", "undo        possible", `"updated": 1`)
 		has(run(exitOK, "changes", "undo", op), "Nothing has been changed", `"after":{"name":"one"}`)
 		has(run(exitFailed, "changes", "undo", op, "--yes"), "APPROVAL_REQUIRED") // an undo is a change like any other
 		has(run(exitOK, "changes", "list", "--format", "yaml", "-n", "1"), "tool: res-undo", "state: previewed")
@@ -73,6 +74,13 @@ resources:
 		code2, out, errOut := resq(t, "", "audit", "verify", "--state", state)
 		if code2 != exitOK {
 			t.Errorf("%s%s", out, errOut)
+		}
+		_, out, _ = resq(t, "", "audit", "verify", "--state", state, "--format", "json")
+		has(out, `"whole": true`, `"signed": `)
+		_, out, _ = resq(t, "", "audit", "verify", "--state", state, "--format", "yaml", "--links-only")
+		has(out, "whole: true")
+		if strings.Contains(out, "signed") {
+			t.Errorf("signatures that nobody looked at are told about: %s", out)
 		}
 		_, out, _ = resq(t, "", "audit", "tail", "--state", state)
 		has(out, "intent", "outcome", "approval", "maria", op)

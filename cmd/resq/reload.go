@@ -21,6 +21,7 @@ import (
 	"resq/schema"
 	"resq/schema/problem"
 	"resq/server"
+	"resq/server/console"
 )
 
 const (
@@ -49,7 +50,8 @@ type reloader struct {
 	quiet   time.Duration
 	failed  bool                  // the last load was bad
 	last    atomic.Pointer[error] // of the last load; the console shows it
-	unread  bool                  // the configuration was; files of the catalog that are good again do not mend it
+	loads   history
+	unread  bool // the configuration was; files of the catalog that are good again do not mend it
 
 	signals  chan os.Signal
 	watcher  *watcher
@@ -163,7 +165,7 @@ func (r *reloader) reload(ctx context.Context, all bool) (again bool) {
 		err := r.configure(&next)
 		r.unread = err != nil
 		if err != nil {
-			r.fail(err)
+			r.fail(start, err)
 			return false
 		}
 	}
@@ -182,12 +184,12 @@ func (r *reloader) reload(ctx context.Context, all bool) (again bool) {
 		next.engine, err = r.opened.engine.Renew(cat)
 	}
 	if err != nil {
-		r.fail(err)
+		r.fail(start, err)
 		return false
 	}
 	if r.keys != nil {
 		if err := r.keys.offer(ctx, next.config, cat, next.kept.remotes, next.lang); err != nil {
-			r.fail(errors.Join(err, next.engine.Close()))
+			r.fail(start, errors.Join(err, next.engine.Close()))
 			return false
 		}
 	}
@@ -212,6 +214,7 @@ func (r *reloader) reload(ctx context.Context, all bool) (again bool) {
 			_ = t.server.Close() // whoever is there knows what to make of a connection that ends
 		}
 	}()
+	r.loads.add(loaded(start, cat))
 	r.well("catalog reloaded", "sha256", cat.Hash, "resources", len(cat.Resources), "ms", time.Since(start).Milliseconds())
 	return false
 }
@@ -272,7 +275,7 @@ func alike(a, b *schema.Catalog) bool {
 }
 
 // fail leaves one line in the log and says on /readyz that something is not as it should be.
-func (r *reloader) fail(err error) {
+func (r *reloader) fail(start time.Time, err error) {
 	r.failed = true
 	r.last.Store(&err)
 	first, n := &problem.Problem{Message: oneLine(err)}, 1
@@ -280,6 +283,7 @@ func (r *reloader) fail(err error) {
 	if errors.As(err, &l) && len(l) > 0 {
 		first, n = l[0], len(l)
 	}
+	r.loads.add(console.Load{Time: start, Took: time.Since(start), Problem: first.Message, At: first.At, Problems: n})
 	attrs := []any{"problem", first.Message, "problems", n}
 	if first.At != "" {
 		attrs = append([]any{"at", first.At}, attrs...)

@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -82,10 +83,12 @@ func serve(cmd *cobra.Command, from *source, how serving) error {
 	reload := newReloader(from, !how.noWatch, log, stop)
 	defer reload.close()
 	from.traced = true
+	begun := time.Now()
 	o, err := from.open(ctx, log, cmd.ErrOrStderr())
 	if err != nil {
 		return err
 	}
+	opening := loaded(begun, o.engine.Catalog())
 	defer func() { _ = o.close() }() // the engine of that moment
 	from.printKeys(cmd.ErrOrStderr(), o.packs)
 	if err := o.audited(ctx); err != nil {
@@ -254,6 +257,7 @@ func serve(cmd *cobra.Command, from *source, how serving) error {
 		both.Go(func() { failed[1] = s.ServeStdio(ctx, cmd.InOrStdin(), cmd.OutOrStdout()); stop() })
 	}
 	reload.opened, reload.server = o, s
+	reload.loads.add(opening)
 	o.engine.OnReach(s.Changed)
 	var reloading sync.WaitGroup
 	reloading.Go(func() { s.Watch(ctx) })

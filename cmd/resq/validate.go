@@ -37,21 +37,23 @@ func validateCommand() *cobra.Command {
 func validate(cmd *cobra.Command, paths []string, connect bool) error {
 	out, errOut := cmd.OutOrStdout(), cmd.ErrOrStderr()
 	files, bad := 0, 0
+	b := newBar(errOut, "checking the files")
 	reports, cat := schema.Validate(paths, schema.LoadOptions{Offline: !connect})
 	if cat != nil {
 		addRuleProblems(reports, cat)
 	}
+	b.close()
 	for _, r := range reports {
 		if r.File != "" {
 			files++
 		}
 		if len(r.Problems) == 0 {
-			fmt.Fprintf(out, "ok    %s\n", r.File)
+			fmt.Fprintf(out, "%s    %s\n", paint(out, green, "ok"), r.File)
 			continue
 		}
 		bad++
 		for _, p := range r.Problems {
-			fmt.Fprintf(errOut, "FAIL  %s\n", p.Error())
+			fmt.Fprintf(errOut, "%s  %s\n", paint(errOut, red, "FAIL"), p.Error())
 		}
 	}
 	if bad > 0 {
@@ -90,16 +92,19 @@ func compareAll(ctx context.Context, paths []string, out, errOut io.Writer) erro
 		return failure{err}
 	}
 	bad := 0
-	for _, c := range cat.Connections {
-		sound, err := compare(ctx, cat, c, out, errOut)
+	for i, c := range cat.Connections {
+		b := newBar(errOut, "comparing connection "+c.Name)
+		b.at(int64(i), int64(len(cat.Connections)), "connections")
+		sound, err := compare(ctx, cat, c, b, out, errOut)
+		b.close()
 		if err != nil {
-			fmt.Fprintf(errOut, "FAIL  %s:%d: connection %s: %s\n", c.At.File, c.At.Line, problem.Quote(c.Name), oneLine(err))
+			fmt.Fprintf(errOut, "%s  %s:%d: connection %s: %s\n", paint(errOut, red, "FAIL"), c.At.File, c.At.Line, problem.Quote(c.Name), oneLine(err))
 		}
 		if !sound {
 			bad++
 			continue
 		}
-		fmt.Fprintf(out, "ok    connection %s\n", problem.Quote(c.Name))
+		fmt.Fprintf(out, "%s    connection %s\n", paint(out, green, "ok"), problem.Quote(c.Name))
 	}
 	if bad > 0 {
 		fmt.Fprintf(errOut, "%d connections compared, %d failed.\n", len(cat.Connections), bad)
@@ -111,8 +116,9 @@ func compareAll(ctx context.Context, paths []string, out, errOut io.Writer) erro
 
 // compare says where the catalog and one of its databases differ, and whether requests can be answered all
 // the same. It fails when the database cannot be read.
-func compare(ctx context.Context, cat *schema.Catalog, c *schema.Connection, out, errOut io.Writer) (sound bool, err error) {
+func compare(ctx context.Context, cat *schema.Catalog, c *schema.Connection, b *bar, out, errOut io.Writer) (sound bool, err error) {
 	s, err := snapshot(ctx, c, introspect.Scope(cat, c))
+	b.close() // before anything is printed
 	if err != nil {
 		return false, err
 	}

@@ -25,10 +25,13 @@ const (
 // guess finds the columns that could be the key of tables that declare none: those that the data show to be
 // unique and never NULL. Whatever goes wrong with a table, it is left without a guess; guess fails only when
 // ctx is cancelled, and not when its time is over, for the structure has been read by then.
-func (s *Snapshot) guess(ctx context.Context, db *sql.DB) error {
+func (s *Snapshot) guess(ctx context.Context, db *sql.DB, progress func(done, total int)) error {
 	short, cancel := context.WithTimeout(ctx, guessAll)
 	defer cancel()
-	for _, t := range s.Tables {
+	for i, t := range s.Tables {
+		if progress != nil {
+			progress(i, len(s.Tables))
+		}
 		if t.View || len(t.key()) > 0 {
 			continue
 		}

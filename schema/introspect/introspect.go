@@ -73,6 +73,8 @@ type Options struct {
 	Include, Exclude []string
 	// NoKeys leaves tables without a key that declare none; their data are then not looked at.
 	NoKeys bool
+	// Progress is told how many of the tables were looked at for keys in their data; nil is nobody.
+	Progress func(done, total int)
 }
 
 // A reader reads one kind of database.
@@ -105,7 +107,7 @@ func Read(ctx context.Context, db *sql.DB, driver string, opts Options) (*Snapsh
 	}
 	s.finish()
 	if !opts.NoKeys {
-		if err := s.guess(ctx, db); err != nil {
+		if err := s.guess(ctx, db, opts.Progress); err != nil {
 			return nil, fmt.Errorf("look for keys in the data: %w", err)
 		}
 	}

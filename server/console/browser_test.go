@@ -21,7 +21,7 @@ func TestBrowser(t *testing.T) {
 		t.Run(e.Name, func(t *testing.T) {
 			t.Parallel() // most of the time is waiting
 			b := newBench(t, e)
-			b.key()
+			b.keyNamed("dashboards")
 			if _, err := b.control.CreateAdmin(t.Context(), "agent", registry.RoleApprover, password); err != nil {
 				t.Fatal(err)
 			}

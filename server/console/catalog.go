@@ -2,12 +2,15 @@ package console
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"fmt"
 	"math"
 	"slices"
 	"strings"
+	"time"
 
+	"resq/registry"
 	"resq/schema"
 	"resq/schema/problem"
 	"resq/schema/query"
@@ -17,11 +20,15 @@ type catalogData struct {
 	Catalog  *schema.Catalog
 	Diagram  *diagram
 	Problems problem.List // of the last load
+	Drift    []Drift
+	Compared bool // with the databases
 	Resource *schema.Resource
 	Rules    []string // that decide about its rows, in words
 	Tool     *schema.Tool
 	Input    string
 	Output   string
+	Args     []tryArg // of a tool that reads
+	Keys     []*registry.Key
 }
 
 func (c *Console) catalogNow() (*schema.Catalog, func()) {
@@ -38,8 +45,16 @@ func (c *Console) catalog(v *visit) error {
 			d.Problems = problem.From(err)
 		}
 	}
+	if c.opts.Drift != nil && v.r.URL.Query().Get("drift") != "" {
+		ctx, cancel := context.WithTimeout(v.r.Context(), driftTime)
+		defer cancel()
+		d.Drift, d.Compared = c.opts.Drift(ctx, cat), true
+	}
 	return v.show("catalog", "", "Catalog", d)
 }
+
+// driftTime is for the structure of all databases to be read.
+const driftTime = 30 * time.Second
 
 func (c *Console) resource(v *visit) error {
 	cat, release := c.catalogNow()
@@ -81,7 +96,15 @@ func (c *Console) tool(v *visit) error {
 		}
 		return b.String()
 	}
-	return v.show("tool", "", t.Name, catalogData{Catalog: cat, Tool: t, Input: indent(t.Input(languageOf(v.r))), Output: indent(t.Output())})
+	d := catalogData{Catalog: cat, Tool: t, Input: indent(t.Input(languageOf(v.r))), Output: indent(t.Output())}
+	if t.ReadOnly && v.admin.Is(registry.RoleAdmin) {
+		d.Args = argsOf(t, languageOf(v.r), nil)
+		var err error
+		if d.Keys, err = c.opts.Control.Keys(v.r.Context(), registry.KeyFilter{Limit: 1000}); err != nil {
+			return err
+		}
+	}
+	return v.show("tool", "", t.Name, d)
 }
 
 // A diagram is resources with their relations as a picture.

@@ -1,11 +1,7 @@
 package console
 
 import (
-	"encoding/json"
-	"net/http"
-	"net/url"
 	"slices"
-	"strings"
 	"testing"
 	"testing/fstest"
 
@@ -90,45 +86,5 @@ func TestDiagram(t *testing.T) {
 		if len(d.Lines) != lines {
 			t.Errorf("%s: %d lines for %d relations", name, len(d.Lines), lines)
 		}
-	}
-}
-
-// The form of a request makes one that the engine takes, which is run as the key that was chosen, and shown as a table, as
-// CSV and as calls.
-func TestTry(t *testing.T) {
-	b := newBench(t, onSQLite)
-	b.key()
-	admin := b.as("the-admin")
-	form := url.Values{"fields": {"id", "phone"}, "field": {"id"}, "op": {">"}, "value": {"11"}, "order": {"id"}, "descending": {"1"}, "limit": {"2"}, "what": {"build"}, "key": {"1"}}
-	r, body := admin.submit("/try?resource=Note", "/try", form)
-	_, text, _ := strings.Cut(body, `<textarea id="request" name="request">`)
-	text, _, _ = strings.Cut(text, "</textarea>")
-	text = strings.NewReplacer("&#34;", `"`, "&gt;", ">", "&lt;", "<", "&amp;", "&").Replace(text)
-	if r.StatusCode != http.StatusOK || !json.Valid([]byte(text)) {
-		t.Fatalf("%s %q", r.Status, text)
-	}
-	r, body = admin.submit("/try?resource=Note", "/try", url.Values{"request": {text}, "key": {"1"}, "what": {"run"}})
-	for _, want := range []string{"<td>14</td>", "<td>13</td>", "*******1014", "id,phone\n14,*******1014\n", "SELECT", "tools/call", "curl -sS"} {
-		if !strings.Contains(body, want) {
-			t.Errorf("%s: no %q", r.Status, want)
-		}
-	}
-	if strings.Contains(body, "<td>12</td>") || strings.Contains(body, "13800001014") {
-		t.Error("more is shown than was asked for, or without its mask")
-	}
-	for request, want := range map[string]string{`{"resource":"Nope","fields":[]}`: "UNKNOWN_RESOURCE", `{`: "INVALID_ARGUMENT"} {
-		if _, body := admin.submit("/try?resource=Note", "/try", url.Values{"request": {request}, "key": {"1"}, "what": {"run"}}); !strings.Contains(body, want) {
-			t.Errorf("%s: no %s", request, want)
-		}
-	}
-	if r, _ := admin.submit("/try?resource=Note", "/try", url.Values{"request": {text}, "key": {"99"}, "what": {"run"}}); r.StatusCode != http.StatusNotFound {
-		t.Errorf("a key that there is not: %s", r.Status)
-	}
-	bars := chartOf([]string{"id", "name", "n"}, [][]json.RawMessage{{[]byte("1"), []byte(`"a"`), []byte("2")}, {[]byte("2"), []byte(`"b"`), []byte("4")}})
-	if len(bars) != 2 || bars[0].W*2 != bars[1].W || bars[1].W != barWidth || bars[0].Label != "a" || bars[1].Value != "4" {
-		t.Errorf("%+v", bars)
-	}
-	if chartOf([]string{"a"}, [][]json.RawMessage{{[]byte("1")}, {[]byte("2")}}) != nil {
-		t.Error("a chart without names")
 	}
 }

@@ -59,8 +59,15 @@ type diff struct {
 	Total      int
 	Dependents []dependent
 	Warnings   []string
+	Verdicts   []verdict
 	UndoUntil  string
 	Rest       string // what has no place of its own, as JSON
+}
+
+// A verdict is what a validation found.
+type verdict struct {
+	Validation, Mode, Message string
+	Passed                    bool
 }
 
 type diffRow struct {
@@ -129,6 +136,10 @@ func diffOf(text string) *diff {
 			_ = json.Unmarshal(m.value, &d.Dependents)
 		case "warnings":
 			_ = json.Unmarshal(m.value, &d.Warnings)
+		case "validations":
+			var x struct{ Results []verdict }
+			_ = json.Unmarshal(m.value, &x)
+			d.Verdicts = x.Results
 		case "undo":
 			var u struct{ Until string }
 			_ = json.Unmarshal(m.value, &u)
@@ -205,6 +216,7 @@ type changeData struct {
 	Mine bool // this admin asked for it
 	// Undo is the preview of taking it back, with the token that confirms it.
 	Undo      *diff
+	Made      *diff // of an applied change that can be taken back: rows as they were and are
 	UndoToken string
 	UndoCode  string // by which another admin finds it
 	UndoHuman bool
@@ -241,7 +253,35 @@ func (c *Console) change(v *visit) error {
 		v.w.WriteHeader(204)
 		return nil
 	}
-	return v.show("change", "", "Change", c.changeOf(v, o))
+	d := c.changeOf(v, o)
+	d.Made = c.made(v, o)
+	return v.show("change", "", "Change", d)
+}
+
+// made is what an applied change made of its rows: taking it back, the other way round. It is nil where that cannot be
+// told, such as after the rows changed again.
+func (c *Console) made(v *visit, o engine.Operation) *diff {
+	who := c.undoes(v.admin)
+	if o.State != "applied" || !o.Undoable || who == nil {
+		return nil
+	}
+	raw, _ := json.Marshal(map[string]any{"op_id": o.ID, "dry_run": true}) // texts always encode
+	text, _, failed := c.opts.Call(v.r.Context(), who, "res-undo", raw)
+	if failed {
+		return nil
+	}
+	d := diffOf(text)
+	if len(d.Rows) == 0 {
+		return nil
+	}
+	for i := range d.Rows {
+		for k := range d.Rows[i].Cells {
+			x := &d.Rows[i].Cells[k]
+			x.Before, x.After, x.HasBefore, x.HasAfter = x.After, x.Before, x.HasAfter, x.HasBefore
+		}
+	}
+	d.Summary, d.Dependents, d.Warnings, d.Verdicts = "", nil, nil, nil // of the undo
+	return d
 }
 
 func (c *Console) approve(v *visit) error { return c.settle(v, true) }

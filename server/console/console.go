@@ -22,6 +22,7 @@ import (
 	"resq/engine"
 	"resq/engine/policy"
 	"resq/registry"
+	"resq/schema"
 	"resq/schema/problem"
 )
 
@@ -52,6 +53,10 @@ type Options struct {
 	Record func(c registry.Call)
 	// Problems are those of the last load of the catalog; nil is none.
 	Problems func() error
+	// Loads are the last loads of the catalog, the newest first; nil is none.
+	Loads func() []Load
+	// Drift says where the catalog differs from the databases as they are now, by connection; nil says nothing.
+	Drift func(ctx context.Context, cat *schema.Catalog) []Drift
 
 	AuditDir string // of the files that hold the audit of writes
 	Secret   []byte // with which they are signed
@@ -69,12 +74,31 @@ type Options struct {
 	Now     func() time.Time
 }
 
+// A Load is one load of the catalog, good or bad.
+type Load struct {
+	Time      time.Time
+	Took      time.Duration
+	Hash      string // of what was loaded; "" is a bad one
+	Resources int
+	Tools     int
+	Problem   string // the first of a bad one's
+	At        string // its place in the files
+	Problems  int
+}
+
+// A Drift is one place where a catalog and a database differ, or why that cannot be told.
+type Drift struct {
+	Connection, At, Text string
+	Warning              bool // requests still work
+}
+
 // A Console is the web pages.
 type Console struct {
 	opts  Options
 	log   *slog.Logger
 	pages map[string]*template.Template
 	tries *tries
+	runs  *runs
 	hosts []string // that a request may name
 }
 
@@ -90,7 +114,7 @@ func New(o Options) (*Console, error) {
 	if c.opts.Now == nil {
 		c.opts.Now = time.Now
 	}
-	c.tries = newTries(c.opts.Now)
+	c.tries, c.runs = newTries(c.opts.Now), newRuns(time.Now)
 	names, err := fs.Glob(pageFiles, "pages/*.html")
 	if err != nil {
 		return nil, err
@@ -199,6 +223,8 @@ func (c *Console) Handler() http.Handler {
 		"GET /health":                   {viewer, c.health},
 		"GET /try":                      {admin, c.try},
 		"POST /try":                     {admin, c.try},
+		"GET /try/runs/{id}":            {admin, c.tryRun},
+		"POST /try/runs/{id}/cancel":    {admin, c.cancelRun},
 	} {
 		mux.Handle(pattern, c.visited(x.role, x.do))
 	}
@@ -276,6 +302,11 @@ func (c *Console) behind(next http.Handler) http.Handler {
 func (c *Console) render(w http.ResponseWriter, r *http.Request, status int, name, part string, p *page) {
 	p.Lang = languageOf(r)
 	p.Version = c.opts.Version
+	if p.Problem != nil { // whose own is shared
+		x := *p.Problem
+		x.Message, x.Hint = text(p.Lang, x.Message), text(p.Lang, x.Hint)
+		p.Problem = &x
+	}
 	if part == "" {
 		part = "layout"
 	}

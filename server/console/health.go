@@ -21,6 +21,7 @@ type healthData struct {
 	Most        bool // more calls than were looked at
 	Hash        string
 	Problems    problem.List
+	Loads       []Load
 }
 
 type connection struct {
@@ -61,6 +62,9 @@ func (c *Console) health(v *visit) error {
 		if err := c.opts.Problems(); err != nil {
 			d.Problems = problem.From(err)
 		}
+	}
+	if c.opts.Loads != nil {
+		d.Loads = c.opts.Loads()
 	}
 	ping, cancel := context.WithTimeout(ctx, 2*time.Second)
 	down := e.Ping(ping)

@@ -72,12 +72,9 @@ func (c *Console) createKey(v *visit) error {
 	if n.Principal != "" && (c.opts.Configured == nil || !c.opts.Configured(n.Principal)) {
 		return &problem.Problem{Code: problem.InvalidArgument, At: "/principal", Message: "no principal " + problem.Quote(n.Principal) + " is configured"}
 	}
-	if text := v.form("expires"); text != "" {
-		t, err := time.ParseInLocation(time.DateOnly, text, time.UTC)
-		if err != nil {
-			return &problem.Problem{Code: problem.InvalidArgument, At: "/expires", Message: problem.Quote(text) + " is no date", Hint: "write it as in 2027-01-31"}
-		}
-		n.Expires = t
+	var err error
+	if n.Expires, err = v.date("expires"); err != nil {
+		return err
 	}
 	k, plain, err := c.opts.Control.CreateKey(v.r.Context(), n)
 	if err != nil {
@@ -85,6 +82,19 @@ func (c *Console) createKey(v *visit) error {
 	}
 	v.asked["key_id"] = k.KeyID
 	return c.keyPage(v, k, plain)
+}
+
+// date is a day of the form; the zero time is none.
+func (v *visit) date(name string) (time.Time, error) {
+	text := v.form(name)
+	if text == "" {
+		return time.Time{}, nil
+	}
+	t, err := time.ParseInLocation(time.DateOnly, text, time.UTC)
+	if err != nil {
+		return t, &problem.Problem{Code: problem.InvalidArgument, At: "/" + name, Message: problem.Quote(text) + " is no date", Hint: "write it as in 2027-01-31"}
+	}
+	return t, nil
 }
 
 // words are the values of a form's boxes.
@@ -225,6 +235,11 @@ func (c *Console) changeKey(v *visit) error {
 		k, err = ctl.RevokeKey(ctx, id)
 	case "rotate":
 		k, plain, err = ctl.RotateKey(ctx, id, 0)
+	case "expires":
+		var end time.Time
+		if end, err = v.date("expires"); err == nil {
+			k, err = ctl.ExpireKey(ctx, id, end)
+		}
 	case "scopes":
 		k, err = ctl.SetKeyScopes(ctx, id, v.words("scope"))
 	case "reveal":

@@ -20,15 +20,17 @@ var onSQLite = testdb.Engine{Name: testdb.SQLite}
 
 // pages are those of the console that are read, with what a bench has.
 func (b *bench) pages(op string) []string {
-	return []string{"/changes", "/changes?state=applied", "/changes/" + op, "/keys", "/keys/1", "/audit", "/audit?who=agent&resource=Note&from=2026-01-01", "/catalog", "/catalog/resources/Note", "/health"}
+	return []string{"/changes", "/changes?state=applied", "/changes/" + op, "/keys", "/keys/1", "/audit", "/audit?who=agent&resource=Note&from=2026-01-01", "/catalog", "/catalog?drift=1", "/catalog/resources/Note", "/catalog/tools/tag.list", "/health"}
 }
 
-func (b *bench) key() {
+func (b *bench) key() { b.keyNamed(injected) }
+
+func (b *bench) keyNamed(name string) {
 	b.t.Helper()
 	if _, err := b.control.CreateScope(b.t.Context(), "reading", "", "res-query"); err != nil {
 		b.t.Fatal(err)
 	}
-	if _, _, err := b.control.CreateKey(b.t.Context(), registry.NewKey{Name: injected, Scopes: []string{"reading"}}); err != nil {
+	if _, _, err := b.control.CreateKey(b.t.Context(), registry.NewKey{Name: name, Scopes: []string{"reading"}}); err != nil {
 		b.t.Fatal(err)
 	}
 }
@@ -244,7 +246,7 @@ func TestRoles(t *testing.T) {
 	acts := []struct{ role, path string }{
 		{registry.RoleApprover, page + "/approve"}, {registry.RoleApprover, page + "/decline"}, {registry.RoleApprover, page + "/undo"},
 		{registry.RoleAdmin, "/keys"}, {registry.RoleAdmin, "/keys/1/reveal"}, {registry.RoleAdmin, "/keys/1/disable"}, {registry.RoleAdmin, "/keys/1/rotate"}, {registry.RoleAdmin, "/keys/1/revoke"},
-		{registry.RoleAdmin, "/keys/1/scopes"}, {registry.RoleAdmin, "/scopes"}, {registry.RoleAdmin, "/scopes/reading/disable"}, {registry.RoleAdmin, "/try"},
+		{registry.RoleAdmin, "/keys/1/scopes"}, {registry.RoleAdmin, "/keys/1/expires"}, {registry.RoleAdmin, "/try/runs/x/cancel"}, {registry.RoleAdmin, "/scopes"}, {registry.RoleAdmin, "/scopes/reading/disable"}, {registry.RoleAdmin, "/try"},
 	}
 	for _, who := range registry.Roles() {
 		w := b.as("the-" + who)
@@ -288,6 +290,11 @@ func TestRoles(t *testing.T) {
 	if _, body := admin.get("/keys/1?count=1"); !strings.Contains(body, "<td>all: 14</td><td>phone</td>") {
 		t.Error("the rows that a key would see are not counted")
 	}
+	for end, want := range map[string]int{"2099-01-31": http.StatusSeeOther, "": http.StatusSeeOther, "2001-01-31": http.StatusBadRequest, "tomorrow": http.StatusBadRequest} {
+		if r, _ := admin.submit("/keys/1", "/keys/1/expires", url.Values{"expires": {end}}); r.StatusCode != want {
+			t.Errorf("the end %q: %s", end, r.Status)
+		}
+	}
 	if r, _ := admin.submit("/keys", "/scopes", url.Values{"code": {"writing"}, "name": {"Writing"}, "tools": {""}}); r.StatusCode != http.StatusSeeOther {
 		t.Errorf("a scope: %s", r.Status)
 	}
@@ -309,7 +316,7 @@ func TestRoles(t *testing.T) {
 			done++
 		}
 	}
-	if denied != 12+9 || done < 9 {
+	if denied != 14+11 || done < 9 {
 		t.Errorf("the audit has %d refusals and %d deeds", denied, done)
 	}
 }
@@ -373,6 +380,9 @@ func TestTexts(t *testing.T) {
 	b := newBench(t, onSQLite)
 	w := b.as("the-admin")
 	w.post("/language", url.Values{"lang": {"zh"}, "next": {"/changes"}})
+	if _, body := w.post("/keys/1/disable", url.Values{"csrf": {"x"}}); !strings.Contains(body, "此表单不属于当前会话") || !strings.Contains(body, "PERMISSION_DENIED") {
+		t.Error("a problem of the console's own is not in Chinese")
+	}
 	if _, body := w.get("/changes"); !strings.Contains(body, "变更") || !strings.Contains(body, `lang="zh-Hans"`) {
 		t.Error("the pages are not in Chinese")
 	}
