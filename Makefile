@@ -7,7 +7,7 @@ SETS ?= ../shared/eval
 PACK ?= store
 
 .DEFAULT_GOAL := build
-.PHONY: run build test check golden oracle fuzz bench soak replicas attack faults conformance everything eval console-test screenshots clean
+.PHONY: run build test check golden oracle fuzz bench soak replicas attack faults conformance everything eval console-test apps-test screenshots clean
 
 run: build ## build, and serve the demonstration PACK (store, erp, or xiaoqu with keys for its people) at 127.0.0.1:8088/mcp
 	bin/resq serve --pack $(PACK) --demo --state .state
@@ -57,6 +57,9 @@ eval: build ## question sets with known answers, from SETS
 
 console-test: ## the console in a browser, beside an MCP client; needs npm and chromium
 	scripts/console.sh
+
+apps-test: ## the pages beside answers, in a browser with the protocol's own bridge; needs npm and chromium
+	scripts/apps.sh
 
 screenshots: ## the same, with a picture of every page in .cache/screenshots
 	CONSOLE_SCREENSHOTS=$(CURDIR)/.cache/screenshots scripts/console.sh

@@ -56,6 +56,9 @@ type Call struct {
 	// Where a preview of these arguments was put to the user as a question: its token, and what came of it.
 	Token   string
 	Consent Consent
+	// Dialog says that the client shows previews in a dialog of this program, which has the token. The text, which a model reads,
+	// is without one then, and __confirm__: false with the token ends the preview.
+	Dialog bool
 
 	// File takes the file of a business tool that makes one; with nil it is made and measured, and nobody gets it.
 	File *bytes.Buffer

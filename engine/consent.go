@@ -18,6 +18,7 @@ const (
 	Granted          // worth the same call with __confirm__: true and the token, and no more
 	Refused          // the preview ends for good
 	Silent           // no answer: the preview stands, and is told once more
+	Opened           // the page on which a person decides was opened: worth the call where one has approved by now, else as Silent
 )
 
 // byUser is the reason of a preview that its owner ended.
@@ -26,6 +27,10 @@ const byUser = "declined by the user"
 // asked gives the preview that was put to the user. An answer under a token that was not made here answers
 // nothing, and the call is what its arguments say.
 func (w *write) asked() (op string, p *problem.Problem) {
+	if w.call.Dialog && w.ask.Declined && w.ask.Token != "" && !w.ask.DryRun {
+		w.call.Token, w.call.Consent = w.ask.Token, Refused
+		return w.e.sign.open(w.call.Token, w.e.opts.Now())
+	}
 	if w.call.Consent == NotAsked || w.ask.DryRun {
 		return "", nil
 	}
@@ -47,13 +52,18 @@ func (w *write) answered(ctx context.Context, op string) (*Answer, error) {
 		return nil, problem.List{w.db.fault(ctx, err)}
 	}
 	done, err := w.admit(o)
+	waits := err != nil && problem.From(err)[0].Code == problem.ApprovalRequired // which only a preview of the caller's own does
 	switch {
-	case err != nil:
+	case waits && w.call.Consent != Refused:
+		return w.recall(o), nil
+	case err != nil && !waits:
 		return nil, err
 	case done:
 		return nil, settled()
 	case w.call.Consent == Refused:
 		return nil, w.withdraw(ctx, op)
+	case w.call.Consent == Opened && o.State == approved:
+		return w.apply(ctx, op)
 	}
 	return w.recall(o), nil
 }
@@ -77,7 +87,7 @@ func settled() error {
 // recall tells a live preview as it was told first, with the same token. A new one beside it would leave a call without a
 // token two to choose from. When it ends is what it said, because the database wrote its own end a moment later.
 func (w *write) recall(o *operation) *Answer {
-	p := &Preview{Operation: o.ID, Mode: o.Mode, Summary: w.summary(len(w.change.IDs())), Expires: time.Unix(o.Expires, 0).UTC()}
+	p := &Preview{Operation: o.ID, Short: shortCode(o.ID), Mode: o.Mode, Summary: w.summary(len(w.change.IDs())), Expires: time.Unix(o.Expires, 0).UTC()}
 	if _, rest, ok := strings.Cut(o.Result.String, `"expires_at":"`); ok {
 		said, _, _ := strings.Cut(rest, `"`)
 		if at, err := time.Parse(time.RFC3339, said); err == nil {
@@ -85,6 +95,13 @@ func (w *write) recall(o *operation) *Answer {
 		}
 	}
 	p.Token = w.e.sign.token(o.ID, p.Expires)
-	text := strings.Replace(o.Result.String, `"token":"…"`, `"token":"`+p.Token+`"`, 1)
-	return &Answer{Text: []byte(text), Rows: len(w.change.IDs()), Preview: p}
+	return &Answer{Text: w.told(o.Result.String, p), Rows: len(w.change.IDs()), Preview: p}
+}
+
+// told is a preview as its caller reads it, of the one that is kept without its token.
+func (w *write) told(kept string, p *Preview) []byte {
+	if w.call.Dialog {
+		return []byte(strings.Replace(kept, keptToken+",", "", 1))
+	}
+	return []byte(strings.Replace(kept, keptToken, `"token":"`+p.Token+`"`, 1))
 }

@@ -22,6 +22,7 @@ import (
 // A Preview is a change that waits for its confirmation.
 type Preview struct {
 	Operation string
+	Short     string // by which a person finds it
 	Token     string
 	Mode      string // token, strict or human
 	Summary   string // without any value of the data, which may hold instructions
@@ -131,19 +132,19 @@ func (w *write) propose(ctx context.Context, tx *sqlx.Tx, before *rowset, childr
 	if err != nil {
 		return nil, err
 	}
-	p := &Preview{Operation: id, Mode: w.mode, Summary: w.summary(len(before.rows)), Expires: w.now.Add(w.lim.Expiry)}
+	p := &Preview{Operation: id, Short: shortCode(id), Mode: w.mode, Summary: w.summary(len(before.rows)), Expires: w.now.Add(w.lim.Expiry)}
 	b := []byte(`{"status":"confirmation_required","code":"CONFIRM_REQUIRED"`)
 	if w.ask.DryRun {
 		b = append([]byte(`{"status":"dry_run"`), `,"message":"Nothing has been changed."`...)
 	} else {
 		p.Token = w.e.sign.token(id, p.Expires)
 		b = appendString(append(b, `,"message":`...), w.message())
-		b = appendString(append(b, `,"confirm":{"token":`...), p.Token)
+		b = append(append(b, `,"confirm":{`...), keptToken...)
 		b = appendString(append(b, `,"expires_at":`...), p.Expires.Format(time.RFC3339))
 		b = strconv.AppendInt(append(b, `,"expires_in":`...), int64(w.lim.Expiry.Seconds()), 10)
 		b = appendString(append(b, `,"mode":`...), w.mode)
 		b = appendString(append(b, `,"op_id":`...), id)
-		b = append(appendString(append(b, `,"short_code":`...), shortCode(id)), '}')
+		b = append(appendString(append(b, `,"short_code":`...), p.Short), '}')
 	}
 	b = appendString(append(b, `,"summary":`...), p.Summary)
 	b = w.shown(append(b, `,"rows":[`...), before)
@@ -179,21 +180,24 @@ func (w *write) propose(ctx context.Context, tx *sqlx.Tx, before *rowset, childr
 	if w.ask.DryRun {
 		return a, nil
 	}
-	a.Preview = p
+	a.Text, a.Preview = w.told(string(b), p), p
 	o := &operation{ID: id, Principal: w.who.Owner(), Key: w.who.Key, Tool: w.call.Tool, Resource: w.change.Resource().Code, Binding: w.binding,
 		Version: version(w.change.Resource(), before, children), Catalog: w.catalog, Mode: w.mode}
-	o.Result.String = string(withoutToken(b, p.Token))
+	o.Result.String = string(b)
 	return a, w.ledger.propose(ctx, w.ledger.in(tx), o, w.lim)
 }
 
-// withoutToken takes the token out of a preview that is kept for those who approve it.
-func withoutToken(b []byte, token string) []byte {
-	return []byte(strings.Replace(string(b), token, "…", 1))
-}
+// keptToken stands for the token in a preview that is kept for those who approve it.
+const keptToken = `"token":"…"`
 
 // message says how to go on.
 func (w *write) message() string {
-	if w.mode == "human" {
+	switch {
+	case w.call.Dialog && w.mode == "human":
+		return "Nothing has been changed yet. A person approves this by its short_code under another login. The dialog that the user sees leads there and goes on after that; wait for what it says."
+	case w.call.Dialog:
+		return "Nothing has been changed yet. The user decides in the dialog that shows this; wait for what it says."
+	case w.mode == "human":
 		return "Nothing has been changed yet. A person approves this by its short_code under another login; after that call " + w.call.Tool +
 			" again with the same arguments, __confirm__: true and __confirm_token__."
 	}

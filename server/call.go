@@ -218,7 +218,7 @@ func (s *Server) run(ctx context.Context, c caller, d *definition, request strin
 		}
 		a, err = backend.CallTool(ctx, who, engine.Call{Tool: d.Name, Request: request, Args: args, Still: c.still, Tools: c.names, File: c.file})
 	default:
-		a, err = backend.Write(ctx, who, engine.Call{Tool: d.Name, Request: request, Args: args, Still: c.still, Token: c.token, Consent: c.consent})
+		a, err = backend.Write(ctx, who, engine.Call{Tool: d.Name, Request: request, Args: args, Still: c.still, Token: c.token, Consent: c.consent, Dialog: c.able.apps})
 	}
 	if err == nil && a == nil {
 		err = internal(fmt.Errorf("%s gave neither an answer nor an error", d.Name))

@@ -38,7 +38,8 @@ type partsKey struct {
 	version string
 	tools   string // the names that are seen
 	profile Profile
-	answers int // the version of the answers, 2 being listed with the tools
+	answers int  // the version of the answers, 2 being listed with the tools
+	apps    bool // the tools are listed with their pages
 }
 
 // maxLists bounds what is remembered; a list beyond it is made again by the library.
@@ -46,7 +47,7 @@ const maxLists = 256
 
 // plain says whether a message can take the direct way. The header is nil over stdio.
 func plain(m *message, header http.Header) bool {
-	if !m.v2 || m.method != methodCall && (m.method != methodList || m.cursor) || !ordinaryID(m.id) {
+	if !m.v2 || m.method != methodCall && (m.method != methodList || m.cursor) && m.page == "" || !ordinaryID(m.id) {
 		return false
 	}
 	if header == nil {
@@ -56,7 +57,7 @@ func plain(m *message, header http.Header) bool {
 	if !mcp.IsModernProtocol(named) && !mcp.IsModernProtocol(m.version) {
 		return named == "" || mcp.IsValidProtocolVersion(named)
 	}
-	return m.modern() && named == m.version && header.Get(mcp.HeaderMethod) == m.method && header.Get(mcp.HeaderName) == m.tool &&
+	return m.modern() && named == m.version && header.Get(mcp.HeaderMethod) == m.method && header.Get(mcp.HeaderName) == m.tool+m.page &&
 		header.Get(mcp.HeaderLastEventID) == ""
 }
 
@@ -123,7 +124,11 @@ func (s *Server) direct(ctx context.Context, m *message, c caller) ([]byte, bool
 	b := append(outgoing.Take(size), `{"jsonrpc":"2.0","id":`...)
 	b = append(b, m.id...)
 	b = append(b, `,"result":{`...)
-	if meta != nil {
+	switch dialog := s.dialog(c, r, m.tool); {
+	case dialog != nil:
+		b = append(append(b, `"_meta":`...), dialog.within(meta)...)
+		b = append(b, ',')
+	case meta != nil:
 		b = append(append(append(b, `"_meta":`...), meta...), ',')
 	}
 	b = append(b, `"content":[`...)
@@ -160,7 +165,7 @@ func respond(id, result []byte) []byte {
 
 // listed gives the result of tools/list as the library writes it, from memory after the first time.
 func (s *Server) listed(version string, c caller) (listed, bool) {
-	key := partsKey{version: version, profile: c.view.profile, answers: max(c.version, 1)}
+	key := partsKey{version: version, profile: c.view.profile, answers: max(c.version, 1), apps: c.able.apps}
 	for _, d := range c.open() {
 		key.tools += d.Name + "\n"
 	}
@@ -174,7 +179,7 @@ func (s *Server) listed(version string, c caller) (listed, bool) {
 	if version != "" {
 		ask = `{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{"_meta":{"` + metaVersionKey + `":"` + version + `","` + metaCapsKey + `":{}}}}`
 	}
-	raw, err := json.Marshal(s.mcp.HandleMessage(withCaller(context.Background(), caller{who: c.who, verbs: c.verbs, offers: c.offers, reaches: c.reaches, enabled: c.enabled, view: c.view, version: c.version}), json.RawMessage(ask)))
+	raw, err := json.Marshal(s.mcp.HandleMessage(withCaller(context.Background(), caller{who: c.who, verbs: c.verbs, offers: c.offers, reaches: c.reaches, enabled: c.enabled, view: c.view, version: c.version, able: abilities{apps: c.able.apps}}), json.RawMessage(ask)))
 	if err != nil {
 		return listed{}, false
 	}
@@ -205,7 +210,7 @@ const (
 
 // direct answers over HTTP, where a call can be cancelled by a notification of its session.
 func (g *guard) direct(w http.ResponseWriter, r *http.Request, m *message, c caller) bool {
-	if c.asks || !plain(m, r.Header) {
+	if c.asks || m.page != "" || !plain(m, r.Header) {
 		return false
 	}
 	ctx, done := g.calls.run(r.Context(), r.Header.Get(mcpgo.HeaderKeySessionID), m.id)
@@ -234,11 +239,15 @@ func (g *guard) direct(w http.ResponseWriter, r *http.Request, m *message, c cal
 		stream.send(out)
 		return true
 	}
+	writeMessage(w, out)
+	return true
+}
+
+func writeMessage(w http.ResponseWriter, out []byte) {
 	h := w.Header()
 	h.Set("Content-Type", "application/json")
 	h.Set("Content-Length", strconv.Itoa(len(out)))
 	_, _ = w.Write(out)
-	return true
 }
 
 // calls are the running calls of sessions, by session and request id.

@@ -44,26 +44,46 @@ type asking struct {
 	Dependents string `json:"dependents"`
 	Title      string `json:"title"`
 	Ask        string `json:"ask"`
+	Open       string `json:"open"` // of the page where another person approves
 }
 
-// shows says whether a client declared that it shows forms to its user. A declaration with nothing in it means
-// forms; one that names pages alone does not.
-func shows(capabilities []byte) bool {
-	var c mcp.ClientCapabilities
-	return json.Unmarshal(capabilities, &c) == nil && c.Elicitation != nil && (c.Elicitation.Form != nil || c.Elicitation.URL == nil)
-}
-
-// asks says whether a preview that this message may lead to is put to the user of a client with forms. A request
-// whose id the library cannot send back is answered like one of a client without.
-func (s *Server) asks(m *message, forms bool) bool {
-	if !forms || m.method != methodCall || m.id == nil || inexact(m.id) {
+// asks says whether a preview that this message may lead to is put to the user of a client that can do so. A request
+// whose id the library cannot send back is answered like one of a client that cannot.
+func (s *Server) asks(m *message, a abilities) bool {
+	if !a.forms && !(a.pages && s.opts.Page != nil) || m.method != methodCall || m.id == nil || inexact(m.id) {
 		return false
 	}
 	d, ok := s.tool(m.tool)
 	return ok && (d.hint == "change" || d.hint == "delete")
 }
 
-// consult makes a call of a client with forms, and puts the preview that it may come to to the user. Since
+// question is what a client is asked about a preview; false where that needs what it cannot do. What a person has to
+// approve is approved on a page of its own, after a login there; its address holds nothing secret (security.md 3.10).
+func (s *Server) question(c caller, r *Reply) (mcp.ElicitationParams, bool) {
+	p := r.preview
+	if p.Mode != "human" {
+		if !c.able.forms {
+			return mcp.ElicitationParams{}, false
+		}
+		return s.own.Question.form(p, r.Texts[0]), true
+	}
+	page := s.pageOf(p)
+	if !c.able.pages || page == "" {
+		return mcp.ElicitationParams{}, false
+	}
+	text := p.Summary + "\n\n" + strings.ReplaceAll(s.own.Question.Open, "{code}", p.Short)
+	return mcp.ElicitationParams{Mode: mcp.ElicitationModeURL, Message: text, URL: page}, true
+}
+
+// pageOf is the address of the page on which a person decides about a preview; "" is none.
+func (s *Server) pageOf(p *engine.Preview) string {
+	if s.opts.Page == nil {
+		return ""
+	}
+	return s.opts.Page(p.Operation)
+}
+
+// consult makes a call of a client that can be asked, and puts the preview that it may come to to the user. Since
 // 2026-07-28 the question is the result, and the answer comes with the same call once more.
 func (s *Server) consult(ctx context.Context, c caller, req mcp.CallToolRequest) (*Reply, *mcp.CallToolResult) {
 	modern := mcpgo.IsModernRequest(ctx)
@@ -75,12 +95,18 @@ func (s *Server) consult(ctx context.Context, c caller, req mcp.CallToolRequest)
 		return nil, nil
 	}
 	s.recordConsent(ctx, c, r)
-	if r.preview == nil || r.preview.Mode == "human" || c.consent != engine.NotAsked {
+	if r.preview == nil || c.consent != engine.NotAsked {
 		return r, nil
 	}
-	form := s.own.Question.form(r.preview, r.Texts[0])
+	form, able := s.question(c, r)
+	if !able {
+		return r, nil
+	}
 	if modern {
 		return r, mcpgo.NewInputRequestBuilder(r.preview.Token).Elicit(questionKey, form).ToolResult()
+	}
+	if form.URL != "" { // required then, and gone since
+		form.ElicitationID = r.preview.Operation
 	}
 	c.token, c.consent = r.preview.Token, s.put(ctx, form, r.preview.Expires)
 	if c.consent == engine.Silent {
@@ -114,7 +140,10 @@ func consentOf(r *mcp.ElicitationResult) engine.Consent {
 	case mcp.ElicitationResponseActionDecline:
 		return engine.Refused
 	case mcp.ElicitationResponseActionAccept:
-		content, _ := r.Content.(map[string]any)
+		content, form := r.Content.(map[string]any)
+		if !form { // the page was opened, which says nothing of what is decided there
+			return engine.Opened
+		}
 		if yes, ok := content[confirmField].(bool); ok && yes {
 			return engine.Granted
 		} else if ok {
@@ -126,7 +155,7 @@ func consentOf(r *mcp.ElicitationResult) engine.Consent {
 
 // recordConsent leaves a log line of what a user said, by the id of the call that it decided on.
 func (s *Server) recordConsent(ctx context.Context, c caller, r *Reply) {
-	said, ok := map[engine.Consent]string{engine.Granted: "granted", engine.Refused: "refused", engine.Silent: "none"}[c.consent]
+	said, ok := map[engine.Consent]string{engine.Granted: "granted", engine.Refused: "refused", engine.Silent: "none", engine.Opened: "opened"}[c.consent]
 	if ok {
 		s.log.LogAttrs(ctx, slog.LevelInfo, "asked", caused([]slog.Attr{slog.String("answer", said), slog.String("request_id", r.RequestID)}, c.who)...)
 	}

@@ -15,6 +15,7 @@ type message struct {
 	id      []byte // as sent; nil for a notification
 	method  string
 	tool    string // params.name of a tools/call
+	page    string // params.uri of a resources/read, where it is one of this program's own pages
 	args    []byte // params.arguments of a tools/call; nil when absent
 	cursor  bool   // there is a params.cursor
 	version string // the protocol version that params._meta names; "" before 2026-07-28
@@ -91,6 +92,9 @@ func (m *message) params(body []byte, at span) error {
 	if m.method == methodCall {
 		known = append(known, "name", "arguments")
 	}
+	if m.method == methodRead {
+		known = append(known, "uri")
+	}
 	in, err := members(body, at.start, known...)
 	if err != nil {
 		return err
@@ -109,6 +113,11 @@ func (m *message) params(body []byte, at span) error {
 		}
 	}
 	_, m.cursor = in["cursor"]
+	if v, ok := in["uri"]; ok {
+		if uri, _ := textOf(v.in(body)); strings.HasPrefix(uri, appPrefix) {
+			m.page = uri
+		}
+	}
 	if m.method != methodCall {
 		return nil
 	}

@@ -346,7 +346,7 @@ func (f *fake) Write(_ context.Context, who *policy.Principal, call engine.Call)
 		}
 	}
 	return &engine.Answer{Text: []byte(`{"code":"CONFIRM_REQUIRED","confirm":{"token":"rq1.fake"},"rows":[` + f.rows + `],"rows_total":9,"dependents":[{"resource":"Item","field":"order_id","count":3}],"warnings":["a warning"]}`), Rows: 1,
-		Preview: &engine.Preview{Operation: "0123456789abcdef0123456789abcdef", Token: "rq1.fake", Mode: mode, Summary: "UPDATE Order: 1 row", Expires: time.Now().Add(5 * time.Minute)}}, nil
+		Preview: &engine.Preview{Operation: "0123456789abcdef0123456789abcdef", Short: "R1-23", Token: "rq1.fake", Mode: mode, Summary: "UPDATE Order: 1 row", Expires: time.Now().Add(5 * time.Minute)}}, nil
 }
 
 // Verbs is what the fake was told.

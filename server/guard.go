@@ -87,12 +87,16 @@ func (g *guard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 		c.args = m.args
-		c.forms = m.method == methodInit && shows(m.capabilities())
-		c.asks = g.s.asks(m, g.shows(r, m))
+		c.able = g.able(r, m)
+		c.asks = g.s.asks(m, c.able)
 		if takesEvents(r.Header) {
 			c.beat = m.beat
 		}
 		if g.direct(w, r, m, c) { // Note [the direct way]
+			return
+		}
+		if page, ok := g.s.page(m, r.Header, c); ok {
+			writeMessage(w, page)
 			return
 		}
 		if inexact(m.id) {
@@ -151,15 +155,6 @@ func (g *guard) caller(r *http.Request, who *policy.Principal) (caller, *refusal
 	c.view = g.s.views().view(p)
 	c.wants(strings.Join(r.Header.Values(headerVersion), ", "), r.Header.Get(headerExport))
 	return c, nil
-}
-
-// shows says whether the client of a message shows forms to its user. Before 2026-07-28 the question comes in the
-// answer to the call, which has to be a stream then.
-func (g *guard) shows(r *http.Request, m *message) bool {
-	if mcp.IsModernProtocol(m.version) {
-		return shows(m.caps)
-	}
-	return g.s.opts.Peers == nil && takesEvents(r.Header) && g.sessions.shows(r.Header.Get(mcpgo.HeaderKeySessionID))
 }
 
 // admit looks at the request before its body: where it came from, what it is, and whose it is.

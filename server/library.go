@@ -35,10 +35,14 @@ func (s *Server) protocol() *mcpgo.MCPServer {
 		r.Tools = append(callerOf(ctx).list(), fixtures.tools...)
 	})
 	hooks.AddAfterInitialize(func(ctx context.Context, _ any, _ *mcp.InitializeRequest, r *mcp.InitializeResult) {
-		r.Instructions = s.instructions(callerOf(ctx))
+		c := callerOf(ctx)
+		r.Instructions = s.instructions(c)
+		c.extend(&r.Capabilities)
 	})
 	hooks.AddAfterDiscover(func(ctx context.Context, _ any, _ *mcp.DiscoverRequest, r *mcp.DiscoverResult) {
-		r.Instructions = s.instructions(callerOf(ctx))
+		c := callerOf(ctx)
+		r.Instructions = s.instructions(c)
+		c.extend(&r.Capabilities)
 	})
 	hooks.AddBeforeSubscriptionsListen(func(ctx context.Context, _ any, _ *mcp.SubscriptionsListenRequest) {
 		callerOf(ctx).subscription.attach(mcpgo.ClientSessionFromContext(ctx))
@@ -97,6 +101,9 @@ func (c caller) list() []mcp.Tool {
 	tools := []mcp.Tool{}
 	for _, d := range c.open() {
 		t := d.tool()
+		if uri := d.page(); uri != "" && c.able.apps {
+			t.Meta = mcp.NewMetaFromMap(map[string]any{"ui": map[string]any{"resourceUri": uri}})
+		}
 		if c.version == 2 {
 			t.RawOutputSchema = envelopeSchema
 			if d.output != nil {
@@ -146,7 +153,7 @@ type caller struct {
 	offer   offer         // what a prompt or a resource shows
 	file    *bytes.Buffer // takes the file of a tool that makes one; nil takes none
 
-	forms        bool          // a client that begins a session shows forms to its user
+	able         abilities     // of the client
 	subscription *subscription // of a stream of the newer era
 
 	asks    bool           // a preview is put to the user: Note [the question]
@@ -193,6 +200,9 @@ func (s *Server) handle(ctx context.Context, req mcp.CallToolRequest) (*mcp.Call
 	out := &mcp.CallToolResult{IsError: r.Failed}
 	for _, text := range r.Texts {
 		out.Content = append(out.Content, mcp.NewTextContent(text))
+	}
+	if d := s.dialog(c, r, req.Params.Name); d != nil {
+		out.Meta = mcp.NewMetaFromMap(map[string]any{dialogKey: d})
 	}
 	if l := r.link; l != nil {
 		out.Content = append(out.Content, mcp.NewResourceLink(l.uri, l.name, l.description, l.mime))

@@ -4,6 +4,7 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -80,6 +81,9 @@ type Options struct {
 	// Budgets bound what keys spend; nil bounds nothing.
 	Budgets *access.Budgets
 
+	// Page gives the address of the page on which a person decides about a preview, by its operation; nil is that there is none.
+	Page func(operation string) string
+
 	// Peers are the other replicas, behind a balancer that sends a client's messages to any of them: a call can be cancelled, a
 	// session ended and an export read through another one than began it. Users of clients from before 2026-07-28 are not asked then,
 	// for their answer would reach any replica. Nil is a server alone, or a balancer that keeps sessions together.
@@ -124,10 +128,11 @@ type Server struct {
 	woken    atomic.Pointer[chan struct{}] // closed when one of them counts up
 	health   health
 	exports  exports
-	drain    time.Duration // from the signal to the end
-	beat     time.Duration // between two signs of life of a call
-	askTime  time.Duration // for a user to answer
-	bodyTime time.Duration // for a client to send a body
+	apps     map[string]string // that clients show beside answers, by their addresses
+	drain    time.Duration     // from the signal to the end
+	beat     time.Duration     // between two signs of life of a call
+	askTime  time.Duration     // for a user to answer
+	bodyTime time.Duration     // for a client to send a body
 }
 
 // New makes a server. It fails for a language that has no descriptions, and without a backend.
@@ -160,6 +165,7 @@ func New(b Backend, opts Options) (*Server, error) {
 		opts.Log = slog.Default()
 	}
 	s := &Server{opts: opts, own: tools, log: opts.Log, drain: drainTime, beat: progressTime, askTime: askTime, bodyTime: bodyTime}
+	s.apps = newPages(cmp.Or(opts.Lang, "en"), &tools.Apps)
 	s.backend.Store(newLease(b))
 	woken := make(chan struct{})
 	s.woken.Store(&woken)

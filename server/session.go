@@ -38,8 +38,8 @@ type sessions struct {
 type use struct {
 	last    time.Time
 	streams int
-	forms   bool   // its client shows forms to its user
-	told    *sight // nil when nobody asked yet
+	able    abilities // of its client: those that take a question
+	told    *sight    // nil when nobody asked yet
 }
 
 // Bounds of what is remembered. An ended session that is forgotten is valid again, for its owner only, until it
@@ -66,7 +66,11 @@ func (s *sessions) mac(nonce, made, owner string) string {
 func (s *sessions) make(owner string) string { return s.madeAt(owner, time.Now()) }
 
 func (s *sessions) madeAt(owner string, at time.Time) string {
-	nonce, made := rand.Text(), strconv.FormatInt(at.UnixMilli(), 36)
+	return s.marked(owner, strconv.FormatInt(at.UnixMilli(), 36))
+}
+
+func (s *sessions) marked(owner, made string) string {
+	nonce := rand.Text()
 	return nonce + "." + made + "." + s.mac(nonce, made, owner)
 }
 
@@ -77,7 +81,7 @@ func (s *sessions) valid(id, owner string) bool {
 	if !ok || subtle.ConstantTimeCompare([]byte(mac), []byte(s.mac(nonce, made, owner))) != 1 {
 		return false
 	}
-	since, err := strconv.ParseInt(made, 36, 64)
+	since, err := strconv.ParseInt(strings.TrimSuffix(made, appsMark), 36, 64)
 	if err != nil {
 		return false
 	}
@@ -124,20 +128,31 @@ func (s *sessions) room(now time.Time) {
 	}
 }
 
-// begin remembers that the client of a new session shows forms.
-func (s *sessions) begin(id string) {
+// appsMark is in the id of a session whose client shows pages beside answers, so that every replica knows. Whatever changes
+// it makes the id nobody's.
+const appsMark = "-ui"
+
+// appsIn says whether the client of a valid session shows pages beside answers.
+func appsIn(id string) bool {
+	_, rest, _ := strings.Cut(id, ".")
+	made, _, _ := strings.Cut(rest, ".")
+	return strings.HasSuffix(made, appsMark)
+}
+
+// begin remembers what the client of a new session can be asked.
+func (s *sessions) begin(id string, a abilities) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	now := time.Now()
 	s.room(now)
-	s.used[id] = use{last: now, forms: true}
+	s.used[id] = use{last: now, able: a}
 }
 
-// shows says whether the client of a session shows forms.
-func (s *sessions) shows(id string) bool {
+// able says what the client of a session can be asked.
+func (s *sessions) able(id string) abilities {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.used[id].forms
+	return s.used[id].able
 }
 
 // hold keeps a session from being idle until the function is called.
@@ -202,23 +217,27 @@ func (s *sessions) ResolveSessionIdManager(r *http.Request) mcpgo.SessionIdManag
 		return ownSessions{sessions: s}
 	}
 	c := callerOf(r.Context())
-	return ownSessions{s, c.who, c.forms}
+	return ownSessions{s, c.who, c.able}
 }
 
 // ownSessions are the sessions as one caller may use them.
 type ownSessions struct {
 	*sessions
-	who   *policy.Principal
-	forms bool // the client of a new one shows them
+	who *policy.Principal
+	can abilities // of the client of a new one
 }
 
 func (o ownSessions) Generate() string {
 	if o.who == nil {
 		return rand.Text() // belongs to nobody, so it is never valid
 	}
-	id := o.make(o.who.Owner())
-	if o.forms {
-		o.begin(id)
+	made := strconv.FormatInt(time.Now().UnixMilli(), 36)
+	if o.can.apps {
+		made += appsMark
+	}
+	id := o.marked(o.who.Owner(), made)
+	if o.can.forms || o.can.pages {
+		o.begin(id, o.can)
 	}
 	return id
 }

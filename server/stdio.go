@@ -263,8 +263,12 @@ func (l *stdio) answer(ctx context.Context, m *message) (response any) {
 	if no != nil {
 		return l.refuse(no)
 	}
-	c.asks = l.s.asks(m, l.shows(m))
-	if direct := !c.asks && plain(m, nil); direct || c.asks { // Note [the direct way]
+	c.able = l.able(m)
+	c.asks = l.s.asks(m, c.able)
+	if page, ok := l.s.page(m, nil, c); ok {
+		return page
+	}
+	if direct := !c.asks && m.page == "" && plain(m, nil); direct || c.asks { // Note [the direct way]
 		stop := func() {}
 		if m.beat != nil {
 			stop = l.s.progress(ctx, m.beat, func(note []byte) { l.write(note) })
@@ -280,14 +284,6 @@ func (l *stdio) answer(ctx context.Context, m *message) (response any) {
 		return l.refuse(m.refuseID())
 	}
 	return l.s.mcp.HandleMessage(withCaller(ctx, c), m.rest)
-}
-
-// shows says whether the client of a message shows forms to its user.
-func (l *stdio) shows(m *message) bool {
-	if mcp.IsModernProtocol(m.version) {
-		return shows(m.caps)
-	}
-	return l.session.showsForms()
 }
 
 // drain lets the calls in flight finish, for a while, and ends the rest.

@@ -22,7 +22,7 @@ type talker struct {
 	l *stdio
 
 	askMu sync.Mutex
-	forms bool // the client shows them
+	can   abilities // of the client
 	last  int
 	open  map[string]chan *mcp.ElicitationResult // by the id of the question
 }
@@ -31,13 +31,13 @@ type talker struct {
 func (t *talker) greets(m *message) {
 	t.askMu.Lock()
 	defer t.askMu.Unlock()
-	t.forms = shows(m.capabilities())
+	t.can = abilitiesOf(m.capabilities())
 }
 
-func (t *talker) showsForms() bool {
+func (t *talker) able() abilities {
 	t.askMu.Lock()
 	defer t.askMu.Unlock()
-	return t.forms
+	return t.can
 }
 
 // RequestElicitation asks the client, and waits for its answer until ctx or the input ends. The client hears when

@@ -51,7 +51,8 @@ type toolbox struct {
 		DDL     words `json:"ddl"`
 		Context words `json:"context"`
 	} `json:"tables"` // Note [resources around tools]
-	Question asking `json:"question"` // whether to apply a preview
+	Question asking   `json:"question"` // whether to apply a preview
+	Apps     appWords `json:"apps"`     // of the pages that clients show
 	// Seed are the texts of the profile contract=seed, which must not speak of what it leaves out: the
 	// instructions, tools by name, and descriptions by the place of their schema ("" is none).
 	Seed map[string]string `json:"seed"`
@@ -108,7 +109,7 @@ func loadTools(lang string) (*toolbox, error) {
 	if err := dec.Decode(&file); err != nil {
 		return nil, fmt.Errorf("tools/%s.json: %w", lang, err)
 	}
-	box := &toolbox{Instructions: file.Instructions, Prompts: file.Prompts, Template: file.Template, Export: file.Export, Tables: file.Tables, Question: file.Question, Seed: file.Seed}
+	box := &toolbox{Instructions: file.Instructions, Prompts: file.Prompts, Template: file.Template, Export: file.Export, Tables: file.Tables, Question: file.Question, Apps: file.Apps, Seed: file.Seed}
 	for _, want := range order {
 		i := slices.IndexFunc(file.Tools, func(d definition) bool { return d.Name == want.Name })
 		if i < 0 {

@@ -259,8 +259,8 @@ func TestToolsAreSmall(t *testing.T) {
 // A3: what clients are told about the tools changes only on purpose, and the log names it.
 func TestToolsHash(t *testing.T) {
 	for lang, want := range map[string]string{
-		"en": "6cc2551feb0c985c9ad04d371ef480413cf8125d7409b7e0f29e368f687d0783",
-		"zh": "2656ba7622892e648eaf41b5d952fba664b5cbbbe3869c81fc232a077953442f",
+		"en": "7424b8d68fb721ebee4a030a0e0ab14252bfd21dc6665e79576a8c79d0d396ac",
+		"zh": "db399811e61cf12290bdd00d20e007d20b9a072ef1f27bf7bfa7bdc281892fef",
 	} {
 		log, lines := quietLog()
 		s := newServer(t, newFake(), Options{Lang: lang, Log: log})

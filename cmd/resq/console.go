@@ -6,7 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net"
+	"net/netip"
+	"net/url"
 	"strconv"
+	"strings"
 
 	"resq/engine"
 	"resq/engine/policy"
@@ -21,6 +25,38 @@ type consoling struct {
 	addr      string
 	cert, key string
 	proxied   bool
+	url       string // as people write it
+}
+
+// checked says what is wrong with the address that people are to write.
+func (how consoling) checked() error {
+	u, err := url.Parse(how.url)
+	switch {
+	case how.url == "":
+		return nil
+	case how.addr == "":
+		return errors.New("--console-url is the address of the console, which --console serves")
+	case err != nil, u.Scheme != "https" && u.Scheme != "http", u.Host == "", u.User != nil, u.RawQuery != "", u.Fragment != "":
+		return errors.New("--console-url is an address such as https://console.example, without a query")
+	case u.Scheme == "http" && !server.Loopback(u.Host):
+		return errors.New("--console-url needs https, because people log in there")
+	}
+	return nil
+}
+
+// base is where people find the console that listens at an address; "" is not known.
+func (how consoling) base(at net.Addr) string {
+	if how.url != "" {
+		return strings.TrimRight(how.url, "/")
+	}
+	host, _, err := net.SplitHostPort(at.String())
+	if ip, no := netip.ParseAddr(host); err != nil || how.proxied || no == nil && ip.IsUnspecified() {
+		return ""
+	}
+	if how.cert != "" {
+		return "https://" + at.String()
+	}
+	return "http://" + at.String()
 }
 
 // console makes the pages of a server.

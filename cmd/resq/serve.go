@@ -9,6 +9,7 @@ import (
 	"runtime"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -53,6 +54,7 @@ func serveCommand() *cobra.Command {
 	f.StringVar(&o.console.cert, "console-cert", "", "PEM `file` with the console's certificate, for HTTPS")
 	f.StringVar(&o.console.key, "console-key", "", "PEM `file` with the key of that certificate")
 	f.BoolVar(&o.console.proxied, "console-proxied", false, "a proxy in front of the console ends HTTPS")
+	f.StringVar(&o.console.url, "console-url", "", "`address` of the console as people write it, for links to changes (default where it listens, unless a proxy is in front)")
 	f.BoolVar(&from.demo, "demo", false, "give the people of built-in catalogs keys, and print them")
 	from.flags(cmd)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error { return serve(cmd, &from, o) }
@@ -69,6 +71,9 @@ func serve(cmd *cobra.Command, from *source, how serving) error {
 	defer stop()
 	profile, err := server.ParseProfile(how.profile)
 	if err != nil {
+		return err
+	}
+	if err := how.console.checked(); err != nil {
 		return err
 	}
 	log, err := newLog(cmd.ErrOrStderr(), how.logFormat)
@@ -185,6 +190,15 @@ func serve(cmd *cobra.Command, from *source, how serving) error {
 		}
 		defer opts.Peers.Close()
 	}
+	var pagesAt atomic.Pointer[string] // known when the console listens
+	if how.console.addr != "" {
+		opts.Page = func(operation string) string {
+			if at := pagesAt.Load(); at != nil && *at != "" {
+				return *at + "/changes/" + operation
+			}
+			return ""
+		}
+	}
 	s, err := server.New(o.backend(), opts)
 	if err != nil {
 		return err
@@ -214,6 +228,8 @@ func serve(cmd *cobra.Command, from *source, how serving) error {
 			return err
 		}
 		log.Info("console", "address", l.Addr().String())
+		base := how.console.base(l.Addr())
+		pagesAt.Store(&base)
 		both.Go(func() {
 			if failed[2] = pages.Serve(ctx, l); failed[2] != nil {
 				stop()

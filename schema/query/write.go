@@ -27,6 +27,7 @@ type Write struct {
 	Batch    bool     // create was given a list
 
 	Confirm     bool
+	Declined    bool   // __confirm__ is false, and not left out
 	Token       string // __confirm_token__
 	DryRun      bool
 	Idempotency string
@@ -165,6 +166,7 @@ func DecodeWrite(verb Verb, raw []byte, lim Limits) (*Write, error) {
 	} else {
 		w.IDs = d.ids(o)
 		w.Confirm = o.bool("__confirm__")
+		w.Declined = !w.Confirm && o.has("__confirm__")
 		w.Token, _ = o.str("__confirm_token__", maxToken)
 		w.DryRun = o.bool("dry_run")
 		if w.DryRun && w.Confirm {
@@ -196,6 +198,7 @@ func Handle(raw []byte, confirm bool, lim Limits) (op string, w *Write, err erro
 	w = &Write{}
 	if confirm {
 		w.Confirm = o.bool("__confirm__")
+		w.Declined = !w.Confirm && o.has("__confirm__")
 		w.Token, _ = o.str("__confirm_token__", maxToken)
 		w.DryRun = o.bool("dry_run")
 	}
