@@ -51,7 +51,7 @@ func TestExpireKey(t *testing.T) {
 		if _, err := c.ExpireKey(ctx, k.ID, now); !errors.As(err, &p) || p.At != "/expires" {
 			t.Error("an end that is over:", err)
 		}
-		if _, err := c.ExpireKey(ctx, 99, later); !errors.As(err, &p) || p.Code != problem.NotFound {
+		if _, err := c.ExpireKey(ctx, 99, now.Add(time.Hour)); !errors.As(err, &p) || p.Code != problem.NotFound {
 			t.Error("a key that there is not:", err)
 		}
 		if _, err := c.RevokeKey(ctx, k.ID); err != nil {
