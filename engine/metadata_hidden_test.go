@@ -33,8 +33,8 @@ func metadataCalls() (calls [][2]string) {
 	return calls
 }
 
-// Rows, columns and tables that the caller may not see change no answer of any tool of the group, nor do values behind masks
-// that have one image, their number left alone (security.md 5.1, 5.6).
+// Rows, columns and tables that the caller may not see change no answer of any tool of the group (security.md 5.1). The values
+// behind masks are the same in both worlds: their counts are told (D-055).
 func TestMetadataTellsNothingHidden(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, on testdb.Engine) {
 		more := `CREATE TABLE extra (id INT NOT NULL PRIMARY KEY, secret INT, task_id INT, FOREIGN KEY (task_id) REFERENCES task (id));
