@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"resq/engine/sheet"
 	"resq/schema"
 )
 
@@ -100,13 +101,13 @@ func (c *presetCall) shown(b []byte, o *schema.Column, raw []byte) []byte {
 		return append(b, o.Value...)
 	}
 	if o.Mask != "" {
-		text, _ := textOf(raw)
+		text, _ := sheet.TextOf(raw)
 		return appendString(b, masked(o.Mask, text))
 	}
 	if o.Format == "" {
 		return append(b, raw...)
 	}
-	text, _ := textOf(raw)
+	text, _ := sheet.TextOf(raw)
 	switch o.Format {
 	case "datetime":
 		return appendString(b, text[:min(len(text), len(time.DateTime))])
@@ -247,7 +248,7 @@ func (c *presetCall) gather(b []byte, l *loaded, o *schema.Column, row int) []by
 		return append(b, "null"...)
 	case o.How == "join":
 		for i, raw := range list {
-			list[i], _ = textOf([]byte(raw))
+			list[i], _ = sheet.TextOf([]byte(raw))
 		}
 		return appendString(b, strings.Join(list, o.Separator))
 	case o.How == "last":
@@ -285,7 +286,7 @@ func (c *presetCall) split(b []byte, l *loaded, o *schema.Column, row int) []byt
 		}
 		var part []int
 		for _, r := range rows {
-			if v, ok := textOf(c.output(nil, t, o.Outputs[0], r)); ok && v == p.Value {
+			if v, ok := sheet.TextOf(c.output(nil, t, o.Outputs[0], r)); ok && v == p.Value {
 				part = append(part, r)
 			}
 		}

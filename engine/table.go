@@ -3,10 +3,10 @@ package engine
 import (
 	"context"
 	"database/sql/driver"
-	"encoding/json"
 
 	"resq/engine/plan"
 	"resq/engine/policy"
+	"resq/engine/sheet"
 	"resq/engine/sqlgen"
 	"resq/schema/problem"
 	"resq/schema/query"
@@ -32,25 +32,7 @@ func (t *table) cell(row, col int) []byte {
 }
 
 // text is a value as text; false for none.
-func (t *table) text(row, col int) (string, bool) { return textOf(t.cell(row, col)) }
-
-// textOf reads a JSON scalar as text; false for null.
-func textOf(raw []byte) (string, bool) {
-	switch {
-	case len(raw) == 0 || string(raw) == "null":
-		return "", false
-	case raw[0] != '"':
-		return string(raw), true
-	}
-	for _, c := range raw[1 : len(raw)-1] {
-		if c == '\\' {
-			var s string
-			err := json.Unmarshal(raw, &s)
-			return s, err == nil
-		}
-	}
-	return string(raw[1 : len(raw)-1]), true
-}
+func (t *table) text(row, col int) (string, bool) { return sheet.TextOf(t.cell(row, col)) }
 
 // A reading is one call's way to the databases: who asks, and what was computed once for the call.
 type reading struct {

@@ -71,7 +71,7 @@ func (f *csvFile) Header(names []string) error {
 func (f *csvFile) Row(cells [][]byte) (bool, error) {
 	f.line = f.line[:0]
 	for i, c := range cells {
-		text, some := textOf(c)
+		text, some := TextOf(c)
 		if i > 0 && !some {
 			f.line = append(f.line, ',')
 		}

@@ -2,8 +2,8 @@ package sheet
 
 import "encoding/json"
 
-// textOf reads a JSON scalar as text; false for null. Documents are their own text.
-func textOf(raw []byte) (string, bool) {
+// TextOf reads a JSON scalar as text; false for null. Documents are their own text.
+func TextOf(raw []byte) (string, bool) {
 	switch {
 	case len(raw) == 0 || string(raw) == "null":
 		return "", false

@@ -138,7 +138,7 @@ func (b *book) Row(cells [][]byte) (bool, error) {
 			b.open(i)
 			b.line = append(append(append(b.line, `><v>`...), c...), `</v></c>`...)
 		default:
-			if s, ok := textOf(c); ok {
+			if s, ok := TextOf(c); ok {
 				b.text(i, s, '1')
 			}
 		}
